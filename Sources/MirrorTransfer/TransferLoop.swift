@@ -9,13 +9,12 @@ internal import Synchronization
 /// the transfer thread. The last event of every job is `ended`. After a failure that ends
 /// everything, no other transfer begins before the observer has had the time to cancel it.
 package final class TransferLoop: Sendable {
-    private let threads: TransferThreads
+    private let inbox: TransferInbox
+    private let thread: NativeThread
+    private let hasFinished = Semaphore()
     private let isStopped = Atomic(false)
-    private let hasJobs = Atomic(false)
-    private var inbox: TransferInbox { threads.inbox }
 
-    /// Starts the loop on the threads that wait for one, or on new ones; throws where the system provides no
-    /// more threads.
+    /// Starts the loop; throws where the system provides no more threads or descriptors.
     ///
     /// - Parameters:
     ///   - remembered: the number of transfers at once that suited each host in earlier runs.
@@ -29,44 +28,27 @@ package final class TransferLoop: Sendable {
         remember: @escaping @Sendable ([Host: Int]) -> Void = { _ in },
         admit: @escaping @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
     ) throws(MirrorError) {
-        do throws(Errno) { threads = try TransferThreads.take() } catch { throw MirrorError(error) }
-        let (inbox, workers, readers) = (threads.inbox, threads.workers, threads.readers)
-        threads.begin {
-            var surroundings = TransferEngine.Surroundings(
-                wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
-                observer: observer, inbox: inbox, workers: workers, readers: readers,
-                admit: admit)
-            surroundings.remembered = remembered
-            surroundings.remember = remember
-            let engine = TransferEngine(configuration, surroundings)
-            engine.run()
-            return engine
-        }
-    }
-
-    /// Starts the threads of the next loop, and begins to load what requests are made with; once in a process.
-    ///
-    /// That takes about as long as a small run needs for its plan and the way to its first request.
-    ///
-    /// - Parameters:
-    ///   - forTLS: whether the first request is likely one over TLS, for which more is prepared.
-    ///   - thread: the thread that loads it.
-    package static func prepare(forTLS: Bool = false, on thread: LoadingThread = .transfers) {
-        TransferThreads.prepare(forTLS: forTLS, on: thread)
-    }
-
-    /// A thread that loads what requests are made with.
-    package enum LoadingThread {
-        /// The transfer thread, while the caller goes on.
-        case transfers
-        /// The caller, which returns afterwards. It is running already; a new thread may have to wait behind
-        /// another on one processor for milliseconds, while the other one is idle.
-        case caller
+        do throws(Errno) {
+            let inbox = try TransferInbox()
+            self.inbox = inbox
+            thread = try NativeThread("transfers") { [hasFinished] in
+                var surroundings = TransferEngine.Surroundings(
+                    wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
+                    observer: observer, inbox: inbox,
+                    workers: WorkPool(name: "pipelines", threads: 2),
+                    readers: WorkPool(name: "parts", threads: 2), admit: admit)
+                surroundings.remembered = remembered
+                surroundings.remember = remember
+                let engine = TransferEngine(configuration, surroundings)
+                engine.run()
+                // `finish` does not wait for the connections to close.
+                withExtendedLifetime(engine) { hasFinished.post() }
+            }
+        } catch { throw MirrorError(error) }
     }
 
     /// Adds jobs to the queue, and pauses some before one of them begins.
     package func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
-        hasJobs.store(true, ordering: .releasing)
         inbox.post(.submit(jobs, pausing: paused))
     }
 
@@ -98,14 +80,11 @@ package final class TransferLoop: Sendable {
     /// Ends every job, and waits for that; parts stay. Returns the transfer thread, which still closes its
     /// connections.
     ///
-    /// Returns nil the second time, and where the loop never had a job and libcurl is still being loaded.
+    /// Returns nil the second time.
     package func finish() -> NativeThread? {
         if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return nil }
-        if !hasJobs.load(ordering: .acquiring), threads.withdraw() {
-            threads.waitForAnother()
-            return nil
-        }
         inbox.post(.stop)
-        return threads.waitForLoop()
+        hasFinished.wait()
+        return thread
     }
 }

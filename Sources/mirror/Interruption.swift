@@ -38,10 +38,6 @@ enum Interruption {
         var cancel: (@Sendable () -> Void)?
         /// Whether the runtime was asked for a sign of life and has not given it yet.
         var isAwaited = false
-        /// The thread that cancels; nil before the command begins.
-        var standby: StandbyThread?
-        /// What the standby thread does while the command begins.
-        var meanwhile: (@Sendable () throws(MirrorError) -> Void)?
     }
 
     private struct Deadline {
@@ -138,22 +134,10 @@ enum Interruption {
         shared.state.withLock { $0.lastWords = words }
     }
 
-    /// Has the standby thread do something that takes a moment, while the command goes on. An error ends
-    /// the process, with exit 74.
-    static func meanwhile(_ body: @escaping @Sendable () throws(MirrorError) -> Void) {
-        let standby = shared.state.withLock { state in
-            state.meanwhile = body
-            return state.standby
-        }
-        standby?.wake()
-    }
-
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
     /// Returns the exit code; throws where the process gets no two further threads.
-    ///
-    /// - Parameter first: what the calling thread does while the command begins; it must not block.
     static func supervise(
-        first: () -> Void, _ command: @escaping @Sendable () async -> Int32
+        _ command: @escaping @Sendable () async -> Int32
     ) throws(StandbyThread.Refusal) -> Int32 {
         let standby = try StandbyThread { attend() }
         // The runtime needs one more thread.
@@ -161,7 +145,6 @@ enum Interruption {
         let main = pthread_self()
         shared.state.withLock { state in
             state.main = main
-            state.standby = standby
             state.begin = {
                 let task = Task {
                     let code = await command()
@@ -172,7 +155,6 @@ enum Interruption {
             }
         }
         standby.wake()
-        first()
         var missed = 0
         while true {
             var signals = awaited()
@@ -232,8 +214,6 @@ enum Interruption {
             return state.hasHungUp ? state.hangUp : nil
         }
         hangUp?()
-        let meanwhile = shared.state.withLock { $0.meanwhile.take() }
-        do throws(MirrorError) { try meanwhile?() } catch { endProcess(error, exit: 74) }
         let (received, isOverdue, cancel, isAwaited) = shared.state.withLock {
             ($0.received, $0.isOverdue, $0.cancel, $0.isAwaited)
         }

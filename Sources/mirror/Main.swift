@@ -12,7 +12,6 @@ enum Main {
         // Signals are blocked before any other thread exists, so that all threads inherit the mask.
         Interruption.blockSignals()
         OpenFiles.raiseLimit()
-        OpenFiles.growTable()
         if let number = OpenFiles.refusal() {
             refuse(
                 "no file can be opened: \(String(cString: strerror(number))). "
@@ -24,10 +23,9 @@ enum Main {
                 "The command line cannot be read, because there is no /proc. Mount it, then run again."
             )
         }
-        let early = EarlyCommand(words)
         let code: Int32
         do throws(StandbyThread.Refusal) {
-            code = try Interruption.supervise(first: early.parse) { await run(words, early) }
+            code = try Interruption.supervise { await run(words) }
         } catch { refuse(error.message) }
         // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
         // uses them. The program has written all its own output; fflush writes the buffers of
@@ -43,8 +41,8 @@ enum Main {
     }
 
     /// Runs the command; a report that could not be written in full is a failure in itself.
-    private static func run(_ words: [String], _ early: EarlyCommand) async -> Int32 {
-        let code = await work(words, early)
+    private static func run(_ words: [String]) async -> Int32 {
+        let code = await work(words)
         guard code < 128, let number = Console.output.writeError else { return code }
         Console.error.line(
             "mirror: error: standard output cannot be written: \(String(cString: strerror(number)))."
@@ -52,28 +50,21 @@ enum Main {
         return 74
     }
 
-    private static func work(_ words: [String], _ early: EarlyCommand) async -> Int32 {
-        // Not before: the runtime has started its threads, and would wait for the library to be loaded.
-        let manifest = EarlyManifest(of: words)
-        Interruption.meanwhile { () throws(MirrorError) in
-            try SystemLibrary.prepare(reading: manifest)
-        }
+    private static func work(_ words: [String]) async -> Int32 {
         let effective: [String]
         do { effective = try SettingsLayer.effective(words) } catch {
-            await early.forget()
             return RunOutput.refuse(words, because: error)
         }
         do {
-            var command = try await early.command(from: effective)
+            var command = try await MirrorCommand.parsed(from: effective)
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0
             }
-            try await EarlyManifest.$current.withValue(manifest) {
-                guard let choices = (work as? any ShowsProgress)?.choices else {
-                    return try await work.run()
-                }
+            if let choices = (work as? any ShowsProgress)?.choices {
                 try await LiveDisplay.shared.during(choices) { try await work.run() }
+            } else {
+                try await work.run()
             }
             return 0
         } catch let code as ExitCode {

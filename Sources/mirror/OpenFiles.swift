@@ -7,8 +7,6 @@ import Glibc
 enum OpenFiles {
     /// The number of files that the program needs until it can report an error.
     private static let least = 24
-    /// How many files a long run has open at most: those of three batches of promotions, and its sockets.
-    private static let tableLength: rlim_t = 2048
 
     /// Raises the limit to the highest number that the system allows (setrlimit(2)).
     ///
@@ -21,18 +19,6 @@ enum OpenFiles {
         else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
-    /// Makes the kernel's table of this process's files as long as a long run needs it.
-    ///
-    /// The kernel doubles a table that is full. It then waits for all processors if the process has
-    /// several threads, 4 to 13 ms each of five times. So this is called before there is a second one.
-    static func growTable() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        let last = Int32(clamping: min(limit.rlim_cur, tableLength)) - 1
-        let file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, last)
-        if file >= 0 { close(file) }
     }
 
     /// The error number that keeps the program from starting; nil when it can start.

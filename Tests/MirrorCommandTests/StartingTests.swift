@@ -82,36 +82,6 @@ import Testing
         }
     }
 
-    /// Else the kernel would make the table longer while threads wait for it.
-    @Test(.disabled(if: Sanitizers.areOn, "a sanitizer's thread comes first"))
-    func theTableOfOpenFilesIsLongBeforeItIsFull() async throws {
-        try await DetachedThread.run {
-            let shelf = MemoryShelf()
-            shelf.put("/a", TestBytes.make(5000, seed: 1))
-            let origin = ShelfOrigin(shelf, holdingAfter: 100)
-            let server = try OriginServer(responder: origin)
-            defer { server.stop() }
-            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
-            defer { ground.remove() }
-            let manifest = try ground.write(
-                manifest: """
-                    {"name":"t","resources":[{"path":"Caches/a","url":"\(server.url)/a"}]}
-                    """)
-            let run = try ground.start(["sync", manifest])
-            for _ in 0..<2000 where origin.requests.isEmpty { Pause.milliseconds(5) }
-            #expect(Self.value(of: "FDSize", in: run.pid).map { $0 >= 2048 } == true)
-            origin.release()
-            #expect(run.wait(seconds: 60).ending == .exited(0))
-        }
-    }
-
-    /// A number of proc(5)'s status.
-    private static func value(of name: String, in pid: Int32) -> Int? {
-        let status = String(decoding: Folder("/proc/\(pid)").read("status") ?? [], as: UTF8.self)
-        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-        return line.flatMap { Int($0.dropFirst(name.count + 1).drop { !$0.isNumber }) }
-    }
-
     @Test func tooLowAnOpenFileLimitIsNamed() async throws {
         try await run("ulimit -n 16; exec \"$0\" sync \"$1\"") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")

@@ -43,12 +43,8 @@ struct ManifestLoader: Sendable {
     func load(_ source: ManifestSource) async throws -> Loaded {
         switch source {
         case .path(let path):
-            let early = hint.isEmpty ? await EarlyManifest.current?.claim(path) : nil
             let before = try hintFromBefore(of: path)
             let loaded = try await Offload.run {
-                if before == nil, let early, EarlyManifest.isCurrent(early, at: path) {
-                    return early
-                }
                 let wasFile = {
                     let memory = try? LocalManifest.memory(of: path, in: view)
                     return memory?.record.stamp != nil

@@ -95,8 +95,6 @@ extension ManifestRegister {
         if sources.isEmpty {
             return try await loadRemembered(isOffline: isOffline, passesOverLost: false)
         }
-        // What is not claimed by then is another file than those that are read.
-        defer { EarlyManifest.current?.drop() }
         let load = { (view: TreeView, leavesParts: Bool) async throws -> LoadedManifests in
             var loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,

@@ -92,19 +92,9 @@ final class Engine: Sendable {
         }
     }
 
-    /// Prepares the loop for a run that will make requests, if there is none yet.
-    func expectRequests() { if loop.withLock({ $0 == nil }) { TransferLoop.prepare() } }
-
-    /// Creates the loop while a run that will make requests still writes its first rows.
-    func beginLoop() {
-        // The jobs get the error of a loop that cannot be had.
-        _ = try? startedLoop()
-    }
-
-    /// Hands jobs to the loop, which is created for the first job at the latest.
+    /// Hands jobs to the loop, which is created for the first job.
     ///
-    /// A run without transfers has no loop, unless requests were expected. Of the jobs that the loop has
-    /// then, some are paused: they ask for no bytes until `resume`.
+    /// Of the jobs that the loop has then, some are paused: they ask for no bytes until `resume`.
     func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
         guard !jobs.isEmpty else { return withLoop { for job in paused { $0.pause(job) } } }
         do throws(MirrorError) {

@@ -96,7 +96,6 @@ final class RunThread {
             plan: plan, options: options, configuration: execution.configuration,
             withheld: withheld)
         if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
-        if firstDeferral == nil, !options.isOffline, plan.beginsWithRequests { engine.beginLoop() }
         try note(RunRecord(id: execution.identifier, startedAt: clock.startedAt))
         try engine.index.changes.setOwners(plan.released)
         try engine.index.changes.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)

@@ -114,15 +114,6 @@ public actor MirrorSession {
         }
     }
 
-    /// Has the next plan under the lock begin to load what requests are made with, if some are most likely.
-    package nonisolated func expectRequests(of manifests: [Manifest]) {
-        engine.beforeOpening { [location] in
-            let isEmpty = (try? location.openIfThere()?.isRoot) != true
-            let likely = manifests.lazy.compactMap { $0.likelyRequest(inEmptyTree: isEmpty) }.first
-            if let likely { TransferLoop.prepare(forTLS: likely.scheme == .https) }
-        }
-    }
-
     /// Holds the root's lock while the body runs.
     ///
     /// So the body can plan, and execute the plan before another process changes the tree. Throws

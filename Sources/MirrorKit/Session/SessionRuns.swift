@@ -67,7 +67,6 @@ final class SessionRuns {
             try await engine.using(waitingSeconds: 0) { engine in
                 // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
                 _ = isolation
-                if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
                     let began = options.began ?? .now

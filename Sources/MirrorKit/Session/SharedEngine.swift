@@ -13,8 +13,6 @@ final class SharedEngine: Sendable {
         /// The end of the previous engine, whose lock must be released first.
         var closing: Task<Void, any Error>?
         var openings = 0
-        /// What is done before the next engine is opened, by the same thread.
-        var preparation: (@Sendable () -> Void)?
     }
 
     /// An engine from its opening to its closing, with those who use it.
@@ -85,13 +83,6 @@ final class SharedEngine: Sendable {
         }
         try await Offload.run { try view.index?.close() }
         return value
-    }
-
-    /// Has the thread that opens the next engine do something first.
-    ///
-    /// What another thread began here would take the processor on which the opening is about to go on.
-    func beforeOpening(_ preparation: @escaping @Sendable () -> Void) {
-        state.withLock { $0.preparation = preparation }
     }
 
     /// Refuses a damaged index, for those who cannot rebuild it and would ask an empty one.
@@ -204,12 +195,10 @@ extension SharedEngine {
     private func begin(_ state: inout State) -> Opening {
         let (location, configuration) = (location, configuration)
         let closing = state.closing
-        let preparation = state.preparation.take()
         let task = Task {
             // The caller that closed the previous engine got its error.
             _ = try? await closing?.value
             return try await Offload.run {
-                preparation?()
                 let root = try location.open()
                 let lock = try RootLock.tryAcquire(root, now: SystemClock.now())
                 do {

@@ -58,14 +58,6 @@ public struct Plan: Sendable {
         self.orphansLeft = orphansLeft
     }
 
-    /// Whether one of the first steps asks a server; it says nothing of the others.
-    package var beginsWithRequests: Bool {
-        steps.notable.prefix(64).contains { position in
-            let step = steps[position]
-            return step.needsNetwork && resource(of: step)?.primary.url.scheme != .file
-        }
-    }
-
     /// The resource of a step; nil for a target that is no longer wanted.
     public func resource(of step: Step) -> Resource? {
         guard let resource = step.resource else { return nil }

@@ -59,8 +59,7 @@ package final class Promoter: Sendable {
 
     /// Starts the thread with the first work; returns why it cannot be started.
     ///
-    /// Most runs have no work. And while libcurl is loaded, which the way to the first work is long
-    /// enough for, the system has a new thread wait.
+    /// Most runs have no work.
     private func begin(_ inbox: inout PromotionInbox) -> MirrorError? {
         guard !inbox.hasBegun else { return nil }
         do throws(Errno) {

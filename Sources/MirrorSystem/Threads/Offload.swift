@@ -15,9 +15,6 @@ package enum Offload {
             if !OffloadThread.reuse(for: body), !OffloadThread.start(with: body) { body() }
         }
     }
-
-    /// Starts a thread for work that comes soon, at a time when starting one would wait.
-    package static func prepareThread() { OffloadThread.start(with: {}) }
 }
 
 /// A thread that runs one piece of work after another, and ends when none has arrived for a while.
@@ -42,7 +39,6 @@ private final class OffloadThread: Sendable {
     }
 
     /// Starts a thread with its first work; false if the system gives none.
-    @discardableResult
     static func start(with body: @escaping @Sendable () -> Void) -> Bool {
         let worker = OffloadThread(body)
         guard let thread = try? NativeThread("session", { worker.run() }) else { return false }

@@ -172,7 +172,6 @@ struct FetchWork {
         _ shown: RunOutput, afterwards: @Sendable () async throws -> Void = {}
     ) async throws {
         try await shown.concluding {
-            if !network.offline { session.expectRequests(of: manifests) }
             CommandStage.enter(.waitingForLock)
             try await session.withPlan(
                 of: manifests, options: planning, waitingSeconds: running.waitingSeconds

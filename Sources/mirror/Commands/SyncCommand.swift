@@ -62,8 +62,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
             let desk = ControlDesk(verb: "sync", root: session.root)
             defer { desk.close() }
             output.desk = desk
-            try await SyncWork(options: options, output: output, isLast: true)
-                .run(manifests, in: session)
+            try await SyncWork(options: options, output: output).run(manifests, in: session)
         }
     }
 
@@ -134,13 +133,10 @@ struct SyncWork {
     let output: RunOutput
     /// Whether the root was named before.
     var isAnnounced = false
-    /// Whether the process ends afterwards.
-    var isLast = false
 
     /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
     func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
         try await output.concluding(due: { try await due(manifests, in: session) }) {
-            if !options.network.offline { session.expectRequests(of: manifests) }
             CommandStage.enter(.waitingForLock)
             var isAnnounced = isAnnounced
             try await session.withPlan(
@@ -153,7 +149,6 @@ struct SyncWork {
                 isAnnounced = true
             } _: { plan in
                 CommandStage.enter(.running)
-                if isLast { MemoryUntilExit.keep(plan) }
                 // A run that has nothing to do is over before anybody could steer it.
                 if !plan.isEmpty { output.desk?.begin(session) }
                 try await output.show(session.execute(plan, options: try options.runOptions()))

@@ -93,7 +93,7 @@ struct ImportOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Read a list as this format, whatever it looks like: urls, sums, npm and others (docs/import.md).",
+            "Read a list as this format, whatever it looks like: urls, sums, npm and others (docs/lists.md).",
             valueName: "format"))
     var from: ListFormat?
 

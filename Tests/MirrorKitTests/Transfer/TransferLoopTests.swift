@@ -27,6 +27,13 @@ import Testing
         #expect(rig.parts.isEmpty)
     }
 
+    @Test func loopWithoutJobsEndsOnce() throws {
+        let rig = try TransferRig()
+        let ending = try #require(rig.loop.finish())
+        #expect(rig.loop.finish() == nil, "only one caller may wait for the thread")
+        ending.join()
+    }
+
     @Test func theObserverLearnsThatNoRequestIsUnderWay() async throws {
         let shelf = MemoryShelf()
         shelf.put("/f", small)
