@@ -35,7 +35,9 @@ let package = Package(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CCompression"),
+        .systemLibrary(
+            name: "CCompression",
+            providers: [.apt(["zlib1g-dev", "liblzma-dev", "libzstd-dev"])]),
         .target(name: "MirrorModel", swiftSettings: strict),
         .target(
             name: "MirrorSystem", dependencies: ["MirrorModel", "CCrypto", "CLinux"],

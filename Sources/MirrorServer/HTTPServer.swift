@@ -11,7 +11,6 @@ internal import Synchronization
 package final class HTTPServer: @unchecked Sendable {
     // The daemon is written once, before another thread knows of it, and read by `stop` only.
     private var daemon: OpaquePointer?
-    private let library: UnsafePointer<cmicrohttpd>
     private let responder: any Responder
     private let readers: WorkPool
     private let cancellation = CancellationFlag()
@@ -27,7 +26,6 @@ package final class HTTPServer: @unchecked Sendable {
     package init(
         at address: ListenAddress, limits: ServerLimits = ServerLimits(), responder: any Responder
     ) throws(MirrorError) {
-        library = try MicrohttpdLibrary.functions.get().table
         self.responder = responder
         var port = address.port
         do throws(Errno) {
@@ -60,7 +58,7 @@ package final class HTTPServer: @unchecked Sendable {
         var callbacks = cmicrohttpd_callbacks(
             answer: HTTPServer.access, connection: HTTPServer.connection,
             completion: HTTPServer.completion, context: Unmanaged.passUnretained(self).toOpaque())
-        daemon = cmicrohttpd_start(library, socket, &numbers, &callbacks)
+        daemon = cmicrohttpd_start(socket, &numbers, &callbacks)
         guard daemon != nil else {
             close(socket)
             readers.stop()
@@ -98,7 +96,7 @@ package final class HTTPServer: @unchecked Sendable {
         // The library must not be stopped while a connection waits for a reader.
         readers.stop()
         watch.stop()
-        cmicrohttpd_stop(library, daemon)
+        MHD_stop_daemon(daemon)
     }
 
     /// How often the library has asked about a request, kept where it lets its user keep a pointer.
@@ -139,7 +137,7 @@ package final class HTTPServer: @unchecked Sendable {
         guard let context, let connection else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         if cmicrohttpd_begins(code) {
-            server.watch.open(connection, cmicrohttpd_socket(server.library, connection))
+            server.watch.open(connection, cmicrohttpd_socket(connection))
         } else {
             server.watch.close(connection)
         }
@@ -156,11 +154,11 @@ package final class HTTPServer: @unchecked Sendable {
     ) -> MHD_Result {
         watch.end(connection)
         var request = request
-        request.after = cmicrohttpd_argument(library, connection, "after").map {
+        request.after = MHD_lookup_connection_value(connection, .GET_ARGUMENT_KIND, "after").map {
             String(cString: $0)
         }
-        withUnsafeMutablePointer(to: &request) {
-            cmicrohttpd_fields(library, connection, HTTPServer.collect, $0)
+        _ = withUnsafeMutablePointer(to: &request) {
+            MHD_get_connection_values(connection, .HEADER_KIND, HTTPServer.collect, $0)
         }
         let isRepeated = Progress(mark) == .workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
@@ -191,10 +189,10 @@ package final class HTTPServer: @unchecked Sendable {
         // Nobody may stop the readers between the two: what waits would be resumed by nobody.
         return isStopping.withLock { isStopping in
             guard !isStopping else { return false }
-            cmicrohttpd_suspend(library, connection)
+            MHD_suspend_connection(connection)
             readers.submit { [self] in
                 work(cancellation)
-                cmicrohttpd_resume(library, waiting.connection)
+                MHD_resume_connection(waiting.connection)
             }
             return true
         }
@@ -209,10 +207,10 @@ package final class HTTPServer: @unchecked Sendable {
         var response: OpaquePointer?
         switch answer.body {
         case .text(let bytes):
-            response = bytes.withUnsafeBytes { cmicrohttpd_text(library, $0.baseAddress, $0.count) }
+            response = HTTPServer.text(bytes)
         case .file(let range):
             guard let file, !range.isEmpty else {
-                response = cmicrohttpd_text(library, nil, 0)
+                response = HTTPServer.text([])
                 break
             }
             // A short body in a segment of its own would cost more than the copy, at either end.
@@ -233,8 +231,16 @@ package final class HTTPServer: @unchecked Sendable {
             }
         }
         guard let response else { return .NO }
-        for (name, value) in answer.fields { cmicrohttpd_add(library, response, name, value) }
-        return cmicrohttpd_send(library, connection, UInt32(answer.status), response)
+        for (name, value) in answer.fields { MHD_add_response_header(response, name, value) }
+        defer { MHD_destroy_response(response) }
+        return MHD_queue_response(connection, UInt32(answer.status), response)
+    }
+
+    private static func text(_ bytes: [UInt8]) -> OpaquePointer? {
+        var bytes = bytes
+        return bytes.withUnsafeMutableBytes {
+            MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+        }
     }
 
     /// A response with bytes that are read now; nil where the file has become shorter, or where they
@@ -252,7 +258,10 @@ package final class HTTPServer: @unchecked Sendable {
             isRight = hasher.finish() == sha256
             if !isRight { responder.doubt(file) }
         }
-        if isRight, let response = cmicrohttpd_bytes(library, memory, range.count) {
+        // The library frees the bytes, and sends them in one call with the head.
+        if isRight,
+            let response = MHD_create_response_from_buffer(range.count, memory, .RESPMEM_MUST_FREE)
+        {
             return response
         }
         free(memory)
@@ -263,8 +272,8 @@ package final class HTTPServer: @unchecked Sendable {
     private func whole(_ file: Descriptor, size: Int64, sha256: Digest) -> OpaquePointer? {
         let body = Unmanaged.passRetained(
             WholeBody(file, size: size, sha256: sha256, doubt: responder.doubt))
-        let response = cmicrohttpd_read(
-            library, UInt64(size), Int(WholeBody.heldBack), HTTPServer.read, body.toOpaque(),
+        let response = MHD_create_response_from_callback(
+            UInt64(size), Int(WholeBody.heldBack), HTTPServer.read, body.toOpaque(),
             HTTPServer.release)
         if response == nil { body.release() }
         return response
@@ -286,8 +295,8 @@ package final class HTTPServer: @unchecked Sendable {
     private func part(of file: Descriptor, in range: Range<Int64>) -> OpaquePointer? {
         let own = linux_duplicate(file.number)
         guard own >= 0 else { return nil }
-        let response = cmicrohttpd_file(
-            library, own, UInt64(range.lowerBound), UInt64(range.count))
+        let response = MHD_create_response_from_fd_at_offset64(
+            UInt64(range.count), own, UInt64(range.lowerBound))
         if response == nil { close(own) }
         return response
     }

@@ -283,9 +283,9 @@ private func contextCallback(
     _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     _ shared: UnsafeMutableRawPointer?
 ) -> CURLcode {
-    if case .success(let curl) = CurlLibrary.functions, let easy, let context, let shared {
-        ccurl_observe_tls(curl.table, context, shared, alertCallback, certificateCallback)
-        let user = request(ccurl_get_pointer(curl.table, easy, CURLINFO_PRIVATE))
+    if let easy, let context, let shared {
+        ccurl_observe_tls(easy, context, shared, alertCallback, certificateCallback)
+        let user = request(ccurl_get_pointer(easy, CURLINFO_PRIVATE))
         Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue()
             .begins(UnsafeRawPointer(context), for: user)
     }
@@ -294,25 +294,24 @@ private func contextCallback(
 
 /// SSL_CTX_set_client_cert_cb(3ossl): there is no certificate, and the handshake goes on without one.
 private func certificateCallback(
-    _ tls: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    _ tls: OpaquePointer?, _: UnsafeMutablePointer<OpaquePointer?>?,
+    _: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Int32 {
-    guard let tls, case .success(let curl) = CurlLibrary.functions,
-        let shared = ccurl_tls_data(curl.table, tls),
-        let context = ccurl_tls_context(curl.table, tls)
-    else { return 0 }
+    guard let tls, let shared = ccurl_tls_data(tls), let context = SSL_get_SSL_CTX(tls) else {
+        return 0
+    }
     Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue()
         .isAskedForCertificate(UnsafeRawPointer(context))
     return 0
 }
 
 /// SSL_CTX_set_info_callback(3ossl).
-private func alertCallback(_ tls: UnsafeRawPointer?, _ place: Int32, _ value: Int32) {
-    guard ccurl_is_closing_notice(place, value), let tls,
-        case .success(let curl) = CurlLibrary.functions,
-        let shared = ccurl_tls_data(curl.table, tls)
-    else { return }
-    Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue().peerCloses(tls)
+private func alertCallback(_ tls: OpaquePointer?, _ place: Int32, _ value: Int32) {
+    guard ccurl_is_closing_notice(place, value), let tls, let shared = ccurl_tls_data(tls) else {
+        return
+    }
+    Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue()
+        .peerCloses(UnsafeRawPointer(tls))
 }
 
 private func socketCallback(

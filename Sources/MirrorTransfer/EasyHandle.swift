@@ -4,7 +4,6 @@ internal import MirrorModel
 
 /// One transfer of libcurl (libcurl-easy(3)); the handle is reused after the transfer ends.
 final class EasyHandle {
-    private let curl: UnsafePointer<ccurl>
     let handle: UnsafeMutableRawPointer
     private let parsedURL: ParsedURL
     private var fields: UnsafeMutablePointer<curl_slist>?
@@ -12,38 +11,37 @@ final class EasyHandle {
     private let tunnelFields: UnsafeMutablePointer<curl_slist>?
     private let errorText: UnsafeMutablePointer<CChar>
 
-    init(_ curl: UnsafePointer<ccurl>) {
-        self.curl = curl
+    init() {
         // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
-        guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
+        guard let handle = curl_easy_init() else { preconditionFailure("curl_easy_init") }
         self.handle = handle
-        parsedURL = ParsedURL(curl)
-        tunnelFields = EasyHandle.append(TransferSettings.userAgent, to: nil, curl)
+        parsedURL = ParsedURL()
+        tunnelFields = EasyHandle.append(TransferSettings.userAgent, to: nil)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
     deinit {
-        ccurl_easy_cleanup(curl, handle)
-        ccurl_slist_free_all(curl, fields)
-        ccurl_slist_free_all(curl, tunnelFields)
+        curl_easy_cleanup(handle)
+        curl_slist_free_all(fields)
+        curl_slist_free_all(tunnelFields)
         errorText.deallocate()
     }
 
     /// Resets all options; connections, names and TLS sessions stay with the multi handle.
     func reset() {
-        ccurl_easy_reset(curl, handle)
+        curl_easy_reset(handle)
         dropFields()
         errorText.pointee = 0
         set(CURLOPT_ERRORBUFFER, pointer: errorText)
     }
 
     func set(_ option: CURLoption, _ value: Int) {
-        _ = ccurl_set_long(curl, handle, option, value)
+        _ = ccurl_set_long(handle, option, value)
     }
 
     func set(_ option: CURLoption, _ value: String) {
-        _ = ccurl_set_text(curl, handle, option, value)
+        _ = ccurl_set_text(handle, option, value)
     }
 
     /// Sets the URL of the request.
@@ -51,71 +49,70 @@ final class EasyHandle {
         url.requestText.withCString { text in
             // libcurl takes the text only when it repeats a request, or when it is given no parsed
             // URL. One that it cannot parse fails with its own words.
-            _ = ccurl_set_text(curl, handle, CURLOPT_URL, text)
+            _ = ccurl_set_text(handle, CURLOPT_URL, text)
             let isParsed = parsedURL.parse(url, text: text)
             set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(parsedURL.handle) : nil)
         }
     }
 
     /// Makes libcurl forget a text.
-    func clear(_ option: CURLoption) { _ = ccurl_set_text(curl, handle, option, nil) }
+    func clear(_ option: CURLoption) { _ = ccurl_set_text(handle, option, nil) }
 
     func set(_ option: CURLoption, offset: Int64) {
-        _ = ccurl_set_offset(curl, handle, option, Int(offset))
+        _ = ccurl_set_offset(handle, option, Int(offset))
     }
 
     func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
-        _ = ccurl_set_pointer(curl, handle, option, pointer)
+        _ = ccurl_set_pointer(handle, option, pointer)
     }
 
     func set(_ option: CURLoption, callback: ccurl_bytes_callback) {
-        _ = ccurl_set_bytes_callback(curl, handle, option, callback)
+        _ = ccurl_set_bytes_callback(handle, option, callback)
     }
 
     func set(socketCallback: curl_opensocket_callback) {
-        _ = ccurl_set_socket_callback(curl, handle, socketCallback)
+        _ = ccurl_set_socket_callback(handle, socketCallback)
     }
 
     func set(closingCallback: curl_closesocket_callback) {
-        _ = ccurl_set_closing_callback(curl, handle, closingCallback)
+        _ = ccurl_set_closing_callback(handle, closingCallback)
     }
 
     func set(requestCallback: curl_prereq_callback) {
-        _ = ccurl_set_request_callback(curl, handle, requestCallback)
+        _ = ccurl_set_request_callback(handle, requestCallback)
     }
 
     /// Has a callback called with each new TLS context, before its handshake.
     func set(contextCallback: ccurl_context_callback, data: UnsafeMutableRawPointer) {
-        _ = ccurl_set_context_callback(curl, handle, contextCallback, data)
+        _ = ccurl_set_context_callback(handle, contextCallback, data)
     }
 
     /// The TLS session of the connection that the transfer has now; nil without TLS, after its end,
     /// and where libcurl has another TLS library than OpenSSL.
-    var tls: UnsafeMutableRawPointer? { ccurl_tls(curl, handle) }
+    var tls: UnsafeMutableRawPointer? { ccurl_tls(handle) }
 
     /// Whether a TLS session of this transfer's connection has agreed on HTTP/2.
-    func choseHTTP2(_ tls: UnsafeMutableRawPointer) -> Bool { ccurl_tls_chose_http2(curl, tls) }
+    func choseHTTP2(_ tls: UnsafeMutableRawPointer) -> Bool { ccurl_tls_chose_http2(tls) }
 
     /// Frees the header lines of the request before; new ones must be handed over before the next.
     func dropFields() {
-        ccurl_slist_free_all(curl, fields)
+        curl_slist_free_all(fields)
         fields = nil
     }
 
     /// Adds a header line. libcurl takes `Name;` for a field with an empty value, and `Name:` to
     /// leave out one of its own fields.
-    func add(field line: String) { fields = ccurl_slist_append(curl, fields, line) }
+    func add(field line: String) { fields = curl_slist_append(fields, line) }
 
     /// Adds a header line of the same form that is always the same.
-    func add(line: StaticString) { fields = EasyHandle.append(line, to: fields, curl) }
+    func add(line: StaticString) { fields = EasyHandle.append(line, to: fields) }
 
     private static func append(
-        _ line: StaticString, to list: UnsafeMutablePointer<curl_slist>?,
-        _ curl: UnsafePointer<ccurl>
+        _ line: StaticString, to list: UnsafeMutablePointer<curl_slist>?
     ) -> UnsafeMutablePointer<curl_slist>? {
         // A static string has a NUL behind it.
         line.utf8Start.withMemoryRebound(to: CChar.self, capacity: line.utf8CodeUnitCount + 1) {
-            ccurl_slist_append(curl, list, $0)
+            curl_slist_append(list, $0)
         }
     }
 
@@ -132,7 +129,7 @@ final class EasyHandle {
                 _ = line[(colon + 2)...].update(fromContentsOf: value)
                 line[length] = 0
                 line.withMemoryRebound(to: CChar.self) {
-                    fields = ccurl_slist_append(curl, fields, $0.baseAddress)
+                    fields = curl_slist_append(fields, $0.baseAddress)
                 }
             }
         }
@@ -152,17 +149,17 @@ final class EasyHandle {
 
     /// libcurl's text for an error number.
     func words(for code: CURLcode) -> String {
-        ccurl_easy_strerror(curl, code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
     /// The errno of the last call that failed.
-    var systemError: Int { ccurl_get_long(curl, handle, CURLINFO_OS_ERRNO) }
+    var systemError: Int { ccurl_get_long(handle, CURLINFO_OS_ERRNO) }
 
     /// Bytes of the request that were sent.
-    var sentBytes: Int { ccurl_get_long(curl, handle, CURLINFO_REQUEST_SIZE) }
+    var sentBytes: Int { ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) }
 
     /// Resumes receiving after a callback has paused it (curl_easy_pause(3)). The bytes held back
     /// are delivered before this returns. An error ends the transfer, and the multi handle does not
     /// report that end.
-    func resume() -> CURLcode { ccurl_easy_go_on(curl, handle) }
+    func resume() -> CURLcode { curl_easy_pause(handle, CURLPAUSE_CONT) }
 }

@@ -6,7 +6,9 @@ internal import MirrorSystem
 ///
 /// It belongs to the transfer thread; no other thread calls it.
 final class MultiHandle {
-    private let curl: UnsafePointer<ccurl>
+    /// The set-up of libcurl, once in a process (curl_global_init(3)).
+    private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
     private let multi: UnsafeMutableRawPointer
     /// Told of connections until the last one is closed, which is in `deinit`.
     private let shared: SharedConnections
@@ -17,44 +19,43 @@ final class MultiHandle {
     /// The sockets and the time that it waits for.
     let watch: SocketWatch
 
-    /// Loads libcurl if it is not loaded yet. Throws `MirrorError` where libcurl is missing, or
-    /// where the process has as many descriptors as it may.
+    /// Throws `MirrorError` where libcurl is not to be had, or where the process has as many descriptors
+    /// as it may.
     ///
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
     ///   - shared: is told of connections and of the requests that they carry.
     ///   - isHTTP1: whether all of its requests use HTTP/1.1.
     init(connections: Int, shared: SharedConnections, isHTTP1: Bool) throws(MirrorError) {
-        curl = try CurlLibrary.functions.get().table
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
-        guard let multi = ccurl_multi_init(curl) else {
+        guard MultiHandle.library == CURLE_OK, let multi = curl_multi_init() else {
             throw MirrorError(.internalError, "libcurl cannot make a multi handle.")
         }
         self.multi = multi
         self.shared = shared
         self.isHTTP1 = isHTTP1
         ccurl_multi_set_watch(
-            curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
-        _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)
+            multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
-    deinit { ccurl_multi_cleanup(curl, multi) }
+    deinit { curl_multi_cleanup(multi) }
 
     /// A handle for one transfer at a time.
-    func makeEasy() -> EasyHandle { EasyHandle(curl) }
+    func makeEasy() -> EasyHandle { EasyHandle() }
 
     /// The request that a handle was connected to (CURLOPT_PRIVATE).
     func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
-        ccurl_get_pointer(curl, handle, CURLINFO_PRIVATE).map {
+        ccurl_get_pointer(handle, CURLINFO_PRIVATE).map {
             Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
-    func add(_ easy: EasyHandle) { ccurl_multi_add(curl, multi, easy.handle) }
+    func add(_ easy: EasyHandle) { _ = curl_multi_add_handle(multi, easy.handle) }
 
     /// Removes a handle, outside of callbacks: inside of them libcurl refuses it.
     func remove(_ easy: EasyHandle) {
-        let result = ccurl_multi_remove(curl, multi, easy.handle)
+        let result = curl_multi_remove_handle(multi, easy.handle)
         assert(result == CURLM_OK, "a handle was removed inside a callback")
     }
 
@@ -64,18 +65,21 @@ final class MultiHandle {
     /// otherwise.
     func perform() {
         let now = SystemClock.monotonic()
+        var running: Int32 = 0
         if now - driven >= 1000 {
             driven = now
-            ccurl_multi_act_all(curl, multi)
+            curl_multi_socket_all(multi, &running)
         }
-        watch.eachReady { ccurl_multi_act(curl, multi, $0, $1) }
-        if watch.takeDue() { ccurl_multi_act(curl, multi, CURL_SOCKET_TIMEOUT, 0) }
+        watch.eachReady { curl_multi_socket_action(multi, $0, $1, &running) }
+        if watch.takeDue() {
+            curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+        }
     }
 
     /// The next transfer that ended.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
         var result = CURLE_OK
-        guard let handle = ccurl_multi_next_end(curl, multi, &result) else { return nil }
+        guard let handle = ccurl_multi_next_end(multi, &result) else { return nil }
         return (handle, result)
     }
 }

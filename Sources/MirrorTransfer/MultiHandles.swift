@@ -9,7 +9,7 @@ internal import MirrorSystem
 /// There are two sets because libcurl 7.88 assigns a connection with an unfinished handshake to
 /// requests that want another protocol than the connection will speak, and those requests fail.
 /// In the set for HTTP/1.1 no connection ever has two requests at once. Each set is made on first
-/// use: a run that makes no request loads no libcurl.
+/// use.
 final class MultiHandles {
     private let connections: Int
     private let shared: SharedConnections

@@ -30,32 +30,22 @@ enum Compression: CaseIterable {
         }
     }
 
-    /// The library, and Debian's name for it.
-    private var library: (file: String, package: String) {
-        switch self {
-        case .gzip: ("libz.so.1", "zlib1g")
-        case .xz: ("liblzma.so.5", "liblzma5")
-        case .zstd: ("libzstd.so.1", "libzstd1")
-        }
-    }
-
     /// Decompresses a whole text. The thrown error says what is wrong; the log stays as it is.
     ///
     /// - Parameter most: the greatest length of the result in bytes.
     func expand(_ bytes: [UInt8], most: Int = ListReader.greatestSize) throws(DecodingStop)
         -> [UInt8]
     {
-        let table: UnsafePointer<ccompression>
-        do throws(MirrorError) { table = try loaded.get().table } catch { throw .unreadable(error) }
         var stream = ccompression_stream()
-        guard ccompression_begin(table, kind, &stream) == 0 else {
-            throw .unreadable(MirrorError(.internalError, "\(library.file) cannot begin."))
+        guard ccompression_begin(kind, &stream) else {
+            throw .unreadable(
+                MirrorError(.internalError, "The list cannot be decompressed: out of memory."))
         }
-        defer { ccompression_end(table, &stream) }
+        defer { ccompression_end(&stream) }
         var rest = bytes[...]
         var text: [UInt8] = []
         while true {
-            let end = step(table, &stream, &rest, &text)
+            let end = step(&stream, &rest, &text)
             guard text.count <= most else {
                 throw damaged("it has more than \(ByteCount(Int64(most))) when it is decompressed")
             }
@@ -71,8 +61,8 @@ enum Compression: CaseIterable {
     private enum Progress { case more, whole, damaged }
 
     private func step(
-        _ table: UnsafePointer<ccompression>, _ stream: inout ccompression_stream,
-        _ rest: inout ArraySlice<UInt8>, _ text: inout [UInt8]
+        _ stream: inout ccompression_stream, _ rest: inout ArraySlice<UInt8>,
+        _ text: inout [UInt8]
     ) -> Progress {
         let chunk = 256 << 10
         var result: Int32 = -1
@@ -80,7 +70,7 @@ enum Compression: CaseIterable {
         let part = [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
             rest.withUnsafeBufferPointer { input in
                 var (next, output, room) = (input.baseAddress, buffer.baseAddress, chunk)
-                result = ccompression_step(table, &stream, &next, &left, &output, &room)
+                result = ccompression_step(&stream, &next, &left, &output, &room)
                 count = chunk - room
             }
         }
@@ -93,32 +83,5 @@ enum Compression: CaseIterable {
 
     private func damaged(_ words: String) -> DecodingStop {
         .unreadable(MirrorError(.manifestInvalid, "The list cannot be read: \(words)."))
-    }
-
-    // The first access to each loads the library.
-    private static let gzipLibrary = gzip.load(gzip.library.file)
-    private static let xzLibrary = xz.load(xz.library.file)
-    private static let zstdLibrary = zstd.load(zstd.library.file)
-
-    private var loaded: Result<LoadedLibrary<ccompression>, MirrorError> {
-        switch self {
-        case .gzip: Compression.gzipLibrary
-        case .xz: Compression.xzLibrary
-        case .zstd: Compression.zstdLibrary
-        }
-    }
-
-    /// Loads the library that has this name.
-    func load(_ name: String) -> Result<LoadedLibrary<ccompression>, MirrorError> {
-        do throws(LoadedLibrary<ccompression>.Failure) {
-            return .success(
-                try LoadedLibrary(ccompression()) { ccompression_load(kind, name, $0, $1, $2) })
-        } catch {
-            return .failure(
-                MirrorError(
-                    .manifestUnreadable,
-                    "It is compressed, and \(name) cannot be loaded: \(error.words). Install it (Debian: \(library.package)), or decompress the list elsewhere."
-                ))
-        }
     }
 }

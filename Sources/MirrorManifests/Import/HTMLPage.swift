@@ -37,18 +37,15 @@ struct HTMLPage {
             log.error(at: TextPosition(), "a NUL character")
             throw .refused
         }
-        let library: UnsafePointer<cxml2>
-        do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
-            throw .unreadable(error)
-        }
+        XMLPushParser.prepareLibrary
         // libxml2 would end at the first byte that is no UTF-8.
         let text = Array(String(decoding: bytes, as: UTF8.self).utf8)
         let reader = Reader()
         let result = text.withUnsafeBytes { raw in
             let start = raw.bindMemory(to: CChar.self)
             return cxml2_read_html(
-                library, start.baseAddress, Int32(start.count), startElement, endElement,
-                characters, Unmanaged.passUnretained(reader).toOpaque())
+                start.baseAddress, Int32(start.count), startElement, endElement, characters,
+                Unmanaged.passUnretained(reader).toOpaque())
         }
         guard result == 0 else {
             throw .unreadable(MirrorError(.internalError, "libxml2 cannot make a parser."))

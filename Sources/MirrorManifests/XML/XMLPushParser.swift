@@ -16,9 +16,11 @@ final class XMLPushParser {
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
 
+    /// The tables of libxml2, which several threads must not make at once (xmlInitParser).
+    static let prepareLibrary: Void = xmlInitParser()
+
     private let log: DiagnosticLog
     private let dialect: any XMLDialect
-    private var library: UnsafePointer<cxml2>?
     private var context: xmlParserCtxtPtr?
     private var texts: [(bytes: [UInt8], place: TextPosition?)] = []
     private var isStopped = false
@@ -31,11 +33,7 @@ final class XMLPushParser {
 
     /// Parses a whole document.
     func parse(_ bytes: ManifestBytes) throws(DecodingStop) {
-        let library: UnsafePointer<cxml2>
-        do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
-            throw .unreadable(error)
-        }
-        self.library = library
+        XMLPushParser.prepareLibrary
         var handlers = xmlSAXHandler()
         handlers.initialized = XML_SAX2_MAGIC
         handlers.startElementNs = startElement
@@ -46,18 +44,18 @@ final class XMLPushParser {
         handlers.serror = complaint
         let user = Unmanaged.passUnretained(self).toOpaque()
         // The context copies the handlers; this object outlives it, so the callbacks find it alive.
-        context = cxml2_create(library, &handlers, user)
+        context = xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil)
         guard context != nil else {
             throw .unreadable(MirrorError(.internalError, "libxml2 cannot make a parser."))
         }
         defer {
-            cxml2_free(library, context)
+            xmlFreeParserCtxt(context)
             context = nil
         }
         // Without NOENT an attribute's `&amp;` arrives as `&#38;`. No entity but the predefined
         // ones can exist, so nothing else is replaced.
-        cxml2_use_options(
-            library, context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
+        xmlCtxtUseOptions(
+            context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
         bytes.rewind()
         var chunk: [UInt8] = []
         var utf8 = UTF8Check()
@@ -71,7 +69,7 @@ final class XMLPushParser {
             }
             chunk.prefix(excess ?? good).withUnsafeBytes { raw in
                 let text = raw.bindMemory(to: CChar.self)
-                cxml2_parse(library, context, text.baseAddress, Int32(text.count), 0)
+                xmlParseChunk(context, text.baseAddress, Int32(text.count), 0)
             }
             if excess != nil {
                 stop(
@@ -84,7 +82,7 @@ final class XMLPushParser {
                 throw .refused
             }
         } while !chunk.isEmpty
-        cxml2_parse(library, context, nil, 0, 1)
+        xmlParseChunk(context, nil, 0, 1)
         if isStopped || context?.pointee.wellFormed == 0 { throw .refused }
     }
 
@@ -92,7 +90,7 @@ final class XMLPushParser {
         guard !isStopped else { return }
         log.error(at: place, message)
         isStopped = true
-        if let library { cxml2_stop(library, context) }
+        xmlStopParser(context)
     }
 
     fileprivate func start(

@@ -9,35 +9,33 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     // This value alone owns the context, and a ~Copyable value has one owner at a time: the context
     // may move between threads, and two threads never use it at once.
     private let context: OpaquePointer
-    private let crypto: UnsafePointer<ccrypto>
     /// The algorithm.
     package let algorithm: DigestAlgorithm
 
     /// Begins a digest of no bytes.
     package init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
-        crypto = CryptoLibrary.table
         // It fails only where malloc fails; Swift itself traps there.
-        guard let context = ccrypto_new(crypto) else {
+        guard let context = EVP_MD_CTX_new() else {
             preconditionFailure("EVP_MD_CTX_new: out of memory")
         }
         self.context = context
-        ccrypto_begin(crypto, context, CryptoLibrary.algorithm(algorithm))
+        EVP_DigestInit_ex(context, Fetched.algorithm(algorithm), nil)
     }
 
     private init(copying other: borrowing ByteHasher) {
         self.init(other.algorithm)
-        ccrypto_copy(crypto, context, other.context)
+        EVP_MD_CTX_copy_ex(context, other.context)
     }
 
-    deinit { ccrypto_free(crypto, context) }
+    deinit { EVP_MD_CTX_free(context) }
 
     /// A second digest of the bytes so far, independent from here on.
     package func copy() -> ByteHasher { ByteHasher(copying: self) }
 
     /// Adds bytes at the end.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        ccrypto_update(crypto, context, bytes.baseAddress, bytes.count)
+        EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }
 
     /// Adds bytes at the end.
@@ -51,7 +49,9 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     /// The digest of all bytes.
     package consuming func finish() -> Digest {
         let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
-            count = Int(ccrypto_finish(crypto, context, buffer.baseAddress))
+            var length: UInt32 = 0
+            let isDone = EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1
+            count = isDone ? Int(length) : 0
         }
         // A digest of another length would be a fault in OpenSSL; the process cannot continue.
         guard let digest = Digest(algorithm, bytes: bytes) else {
@@ -67,4 +67,36 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
         hasher.update(bytes)
         return hasher.finish()
     }
+}
+
+/// An algorithm of OpenSSL, fetched once: otherwise each digest would look it up (crypto(7ossl), on
+/// implicit fetching).
+private struct Fetched: @unchecked Sendable {
+    // The pointer describes an algorithm that is never changed or freed; any threads may use it
+    // at once (EVP_MD_fetch(3ossl)).
+    private let pointer: OpaquePointer
+
+    /// Without the algorithm, OpenSSL would call a function that is not there.
+    private init(_ name: String) {
+        guard let pointer = EVP_MD_fetch(nil, name, nil) else {
+            fatalError("OpenSSL is set up to provide no \(name) (openssl.cnf(5)).")
+        }
+        self.pointer = pointer
+    }
+
+    static func algorithm(_ algorithm: DigestAlgorithm) -> OpaquePointer {
+        switch algorithm {
+        case .md5: md5.pointer
+        case .sha1: sha1.pointer
+        case .sha256: sha256.pointer
+        case .sha384: sha384.pointer
+        case .sha512: sha512.pointer
+        }
+    }
+
+    private static let md5 = Fetched("MD5")
+    private static let sha1 = Fetched("SHA1")
+    private static let sha256 = Fetched("SHA2-256")
+    private static let sha384 = Fetched("SHA2-384")
+    private static let sha512 = Fetched("SHA2-512")
 }

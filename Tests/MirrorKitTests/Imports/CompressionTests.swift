@@ -37,15 +37,4 @@ import Testing
         let text = try CaseFiles.bytes(Self.folder + "Packages")
         #expect(try Compression.gzip.expand(once + once) == text + text)
     }
-
-    @Test(arguments: Compression.allCases) func aMissingLibraryIsNamedWithWhatToDo(
-        _ compression: Compression
-    ) throws {
-        let error = try #require(throws: MirrorError.self) {
-            try compression.load("libnone-that-is-not-there.so.1").get()
-        }
-        #expect(error.code == .manifestUnreadable)
-        #expect(error.message.contains("libnone-that-is-not-there.so.1"))
-        #expect(error.message.contains("Debian: "))
-    }
 }
