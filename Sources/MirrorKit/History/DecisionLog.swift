@@ -5,7 +5,8 @@ internal import MirrorStore
 struct DecisionLog: ~Copyable {
     private let plan: Plan
     private var log: RunLog
-    private var lines = DecisionLineWriter()
+    /// The lines that are not yet written.
+    private var lines = JSONWriter()
     /// The requests of transfers under way that failed in passing.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]
 
@@ -36,7 +37,7 @@ struct DecisionLog: ~Copyable {
     mutating func note(interrupted target: Target) {
         guard let position = plan.steps.position(of: target) else { return }
         let passing = failures.removeValue(forKey: target) ?? []
-        lines.add(PastDecision(interrupted: plan.steps[position], failures: passing))
+        add(PastDecision(interrupted: plan.steps[position], failures: passing))
     }
 
     /// Ends the log.
@@ -47,7 +48,13 @@ struct DecisionLog: ~Copyable {
 
     private mutating func add(_ event: Event.Body, _ target: Target, reason: Reason? = nil) {
         let failures = failures.isEmpty ? [] : failures.removeValue(forKey: target) ?? []
-        lines.add(event, failures: failures, reason: reason)
+        guard let decision = PastDecision(event, failures: failures, reason: reason) else { return }
+        add(decision)
+    }
+
+    private mutating func add(_ decision: PastDecision) {
+        lines.object { decision.writeMembers(to: &$0) }
+        lines.newline()
         if lines.bytes.count >= RunLog.chunk { write() }
     }
 

@@ -66,25 +66,6 @@ extension PastDecision {
     }
 }
 
-extension PastDecision {
-    /// A decision from a short line, which leaves out what a whole line before says.
-    init?(line: [UInt8], like model: PastDecision) {
-        guard let tree = try? JSONTree(line, file: ""),
-            let target = tree["also"]?.string.flatMap({ try? Target($0) })
-        else { return nil }
-        self = model
-        self.target = target
-        bytesReceived = tree["bytesReceived"]?.int ?? 0
-        bytesReused = tree["bytesReused"]?.int ?? 0
-        source = tree["source"]?.string
-        failures = []
-        error = nil
-        trace = TransferTrace(tree)
-        trace?.version = model.trace?.version
-        trace?.ranges = model.trace?.ranges ?? .unknown
-    }
-}
-
 extension TransferTrace {
     /// A trace from the members that it was written as; nil for null, and for times that no run has.
     fileprivate init?(_ tree: JSONTree) {

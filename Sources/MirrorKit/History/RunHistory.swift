@@ -29,11 +29,14 @@ public struct RunHistory: Sendable {
         try await engine.look { view in
             guard let root = view.root, let index = view.index else { return [] }
             let runs = try index.runs().suffix(RunLog.mostRuns)
+            var path = JSONWriter()
+            path.string(target.path)
+            let start = Array("{\"path\":".utf8) + path.bytes + Array(",".utf8)
             return runs.reversed().compactMap { record in
-                var reader = DecisionLineReader(about: target)
                 var last: PastDecision?
                 RunLog.forEachLine(of: record.id, in: root) { line in
-                    if let decision = reader.decision(in: line) { last = decision }
+                    guard line.starts(with: start) else { return }
+                    last = PastDecision(line: Array(line)) ?? last
                 }
                 return last.map { (PastRun(record), $0) }
             }
@@ -88,9 +91,8 @@ extension RunHistory {
         var left = mostReported
         for run in report.runs where left > 0 {
             var hasBegun = false
-            var reader = DecisionLineReader()
             left -= RunLog.forEachLine(of: run.id, in: root) { line in
-                guard let decision = reader.decision(in: line) else { return }
+                guard let decision = PastDecision(line: Array(line)) else { return }
                 if !hasBegun { report.begin(run) }
                 hasBegun = true
                 report.add(decision, of: run)
