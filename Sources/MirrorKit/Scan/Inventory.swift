@@ -11,8 +11,6 @@ struct Inventory: ~Copyable {
     private let now: Instant
     /// Whether files that no selected resource wants are left out.
     private let isSelection: Bool
-    /// Is passed the files that need no string; nil where all are passed alike.
-    private let intact: ((borrowing IntactFile) throws -> Void)?
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private let evicted: Set<Target>
@@ -28,8 +26,7 @@ struct Inventory: ~Copyable {
 
     /// Takes the manifests; with tags, only resources that have one of them count.
     init(
-        view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant,
-        intact: ((borrowing IntactFile) throws -> Void)? = nil
+        view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant
     ) throws {
         var options = PlanOptions()
         options.only = tags
@@ -48,7 +45,6 @@ struct Inventory: ~Copyable {
         self.now = now
         self.wanted = wanted
         isSelection = !tags.isEmpty
-        self.intact = intact
         scan = view.root.map { StatCursor($0) }
     }
 
@@ -83,14 +79,7 @@ struct Inventory: ~Copyable {
             if !isWanted { try tellUnknown(body) }
         }
         conflicts.note(row.path)
-        let isPinned = isWanted && wanted.isPlainlySatisfied(wanted.entries[next], by: row)
         let isUntouched = scan?.isUnchanged(row.path, since: row.stamp) == true
-        if let intact, isWanted, isUntouched, !hasPart(wanted.entries[next]),
-            let file = intactFile(row, cursor.origin, isPinned: isPinned)
-        {
-            next += 1
-            return try intact(file)
-        }
         let known = try cursor.wholeRecord()
         let seen =
             isUntouched ? .file(row.stamp, sha256: nil) : try look(at: known.target)
@@ -98,7 +87,7 @@ struct Inventory: ~Copyable {
         let record = placed ?? known
         var file = StoredFile(record, file: seen)
         if isWanted {
-            judge(&file, record, isPinned: isPinned && placed == nil)
+            judge(&file, record)
             next += 1
         } else if isSelection {
             return
@@ -112,8 +101,7 @@ struct Inventory: ~Copyable {
     }
 
     /// Says how sure a wanted file is, and how fresh.
-    private func judge(_ file: inout StoredFile, _ record: IndexRecord, isPinned: Bool) {
-        if isPinned { return (file.verified, file.freshness) = (.digest, .fresh(until: nil)) }
+    private func judge(_ file: inout StoredFile, _ record: IndexRecord) {
         let resource = wanted.resource(of: wanted.entries[next])
         guard resource.pin != nil else {
             file.freshness = Freshness.judge(resource.refresh, record: record, now: now)
@@ -137,31 +125,6 @@ struct Inventory: ~Copyable {
         return record
     }
 
-    /// The file of a row that is as the row says; nil where only the whole record tells enough.
-    private func intactFile(
-        _ row: RowProjection, _ origin: RowOrigin?, isPinned: Bool
-    ) -> IntactFile? {
-        guard let origin, String.isSound(row.owner) else { return nil }
-        let freshness: Freshness
-        if isPinned {
-            freshness = .fresh(until: nil)
-        } else if let refresh = wanted.plainRefresh(of: wanted.entries[next]) {
-            freshness = Freshness.judge(
-                refresh, confirmedAt: origin.confirmedAt, freshUntil: origin.freshUntil, now: now)
-        } else {
-            return nil
-        }
-        return IntactFile(
-            path: row.path, owners: row.owner, size: row.stamp.size,
-            sha256: row.sha256.assumingMemoryBound(to: UInt8.self),
-            verified: isPinned ? .digest : origin.verified, source: origin.source,
-            confirmedAt: origin.confirmedAt, freshness: freshness)
-    }
-
-    private func hasPart(_ entry: Wanted.Reference) -> Bool {
-        !parts.isEmpty && parts[wanted.target(of: entry)] != nil
-    }
-
     /// Passes the next wanted file, which the index does not know, to the body.
     private mutating func tellUnknown(_ body: (StoredFile) throws -> Void) throws {
         let candidate = wanted.target(of: wanted.entries[next])
@@ -170,7 +133,7 @@ struct Inventory: ~Copyable {
         let seen = try look(at: candidate)
         if let record = placed(candidate, seen) {
             var file = StoredFile(record, file: seen)
-            judge(&file, record, isPinned: false)
+            judge(&file, record)
             return try body(withPart(file))
         }
         let state: StoredFile.State

@@ -85,25 +85,6 @@ extension MirrorSession {
         }
     }
 
-    /// Passes the files that need no attention to `intact`, and all others to the body.
-    ///
-    /// An intact file is one that a manifest wants, that is as mirror put it there, and of which the
-    /// walk makes no strings, so that a million of them take little time. It is lent for the time of
-    /// the call. Which files these are may change; both closures together get all. Otherwise like
-    /// `forEachFile` with one closure.
-    public func forEachFile(
-        of manifests: [Manifest], only tags: Set<String> = [],
-        intact: @escaping @Sendable (borrowing IntactFile) throws -> Void,
-        _ body: @escaping @Sendable (StoredFile) throws -> Void
-    ) async throws {
-        try await engine.look { view in
-            var inventory = try Inventory(
-                view: view, manifests: manifests, only: tags, now: SystemClock.now(),
-                intact: intact)
-            try inventory.files(body)
-        }
-    }
-
     /// Reads every file that the index knows or a manifest wants, and reports differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let (root, meter) = (root, ActivityMeter.current)

@@ -9,18 +9,13 @@ extension SyncEnd.Due {
         of manifests: [Manifest], in session: MirrorSession
     ) async throws -> SyncEnd.Due? {
         let first = Mutex<SyncEnd.Due?>(nil)
-        let note = { @Sendable (freshness: Freshness?, target: () -> Target) in
-            guard case .fresh(let until?) = freshness else { return }
+        try await session.forEachFile(of: manifests) { file in
+            guard case .fresh(let until?) = file.freshness else { return }
             first.withLock { first in
                 if first.map({ until < $0.at }) ?? true {
-                    first = SyncEnd.Due(at: until, name: target().path)
+                    first = SyncEnd.Due(at: until, name: file.target.path)
                 }
             }
-        }
-        try await session.forEachFile(of: manifests) { file in
-            note(file.freshness) { file.target }
-        } _: { file in
-            note(file.freshness) { file.target }
         }
         return first.withLock { $0 }
     }

@@ -40,14 +40,6 @@ public struct Owners: Sendable, Hashable {
         return isShared ? text.parts(at: "\u{1F}").map(String.init) : [text]
     }
 
-    /// The names in the bytes of a text that the index keeps and that names several.
-    static func names(
-        in text: UnsafeBufferPointer<UInt8>
-    ) -> [UnsafeBufferPointer<UInt8>] {
-        text.split(separator: separator, omittingEmptySubsequences: false)
-            .map { UnsafeBufferPointer(rebasing: $0) }
-    }
-
     /// Whether no owner is left.
     public var isEmpty: Bool { text.isEmpty }
 

@@ -11,10 +11,4 @@ public struct SourceKey: Sendable, Hashable, CustomStringConvertible {
 
     /// The key for people: origin and path alone.
     public var description: String { (text.halves(atLast: "?")?.before).map(String.init) ?? text }
-
-    /// The same, in the bytes of a stored text.
-    static func withoutQuery(_ text: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-        guard let mark = text.lastIndex(of: UInt8(ascii: "?")) else { return text }
-        return UnsafeBufferPointer(rebasing: text[..<mark])
-    }
 }

@@ -74,3 +74,26 @@ extension Freshness {
         return nil
     }
 }
+
+extension StoredFile {
+    /// Writes the file as one JSON object; keys that do not apply are null.
+    public func write(to json: inout JSONWriter) {
+        let names = owners?.names ?? []
+        json.beginObject()
+        json.member("path", target.path)
+        json.member("state", state.rawValue)
+        json.member("manifest", names.first)
+        json.member("manifests", names)
+        json.member("size", size)
+        json.member("sha256", sha256?.hex)
+        json.member("verified", verified?.rawValue)
+        json.member("source", source)
+        json.member("confirmed", confirmedAt)
+        json.member("fresh", freshness?.word)
+        json.member("freshUntil", freshness?.end)
+        json.member("orphan", isOrphan)
+        json.member("partBytes", partBytes)
+        json.member("conflictOf", conflictOf?.path)
+        json.endObject()
+    }
+}

@@ -59,15 +59,6 @@ public struct TreeTotals: Sendable, Hashable {
         if let attention = Attention(outcome) ?? Attention(file) { list(file.target, attention) }
     }
 
-    /// Counts a file that needs no attention but for the outcome of the last run.
-    public mutating func add(_ file: borrowing IntactFile, ended outcome: Outcome? = nil) {
-        counts[.intact, default: 0] += 1
-        files += 1
-        bytes = bytes.addingSaturated(file.size)
-        if file.isDue { due += 1 }
-        if let attention = Attention(outcome) { list(file.target, attention) }
-    }
-
     private mutating func list(_ target: Target, _ attention: Attention) {
         groups[attention, default: Group()].count += 1
         if groups[attention, default: Group()].targets.count < mostListed {

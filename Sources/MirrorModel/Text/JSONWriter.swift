@@ -134,24 +134,6 @@ public struct JSONWriter: Sendable {
         if let value { string(value) } else { null() }
     }
 
-    /// Writes a member whose value is a string, as valid UTF-8, or null.
-    mutating func member(_ name: StaticString, lent value: (some LentBytes)?) {
-        key(name)
-        if let value { value.withBytes { string(utf8: $0) } } else { null() }
-    }
-
-    /// Writes a member whose value is bytes as lower-case hexadecimal digits, or null.
-    mutating func member(_ name: StaticString, hexOf value: (some LentBytes)?) {
-        key(name)
-        guard let value else { return null() }
-        value.withBytes { value in
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: value.count * 2) { digits in
-                Hex.encode(value, into: digits)
-                string(utf8: UnsafeBufferPointer(digits))
-            }
-        }
-    }
-
     /// Writes a member whose value is an instant as RFC 3339 has it, or null.
     mutating func member(_ name: StaticString, _ value: Instant?) {
         key(name)

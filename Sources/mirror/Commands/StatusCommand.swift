@@ -67,20 +67,12 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             if due { guard case .due = file.freshness else { return false } }
             return patterns.isEmpty || matches(file.target.path)
         }
-        let selectsIntact = { @Sendable (file: borrowing IntactFile) in
-            if due, !file.isDue { return false }
-            return patterns.isEmpty || matches(file.target.path)
-        }
         status.begin()
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if selectsIntact(file) { status.count(file) }
-        } _: { file in
             if selects(file) { status.count(file) }
         }
         guard status.conclude() else { return }
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if selectsIntact(file) { status.list(file) }
-        } _: { file in
             if selects(file) { status.list(file) }
         }
         status.flush()
