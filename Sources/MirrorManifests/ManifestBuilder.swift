@@ -20,8 +20,6 @@ final class ManifestBuilder {
     var resources = ResourceTable()
     /// Whether the resources are known to be one tree.
     private var isTree = false
-    /// The kinds of plain resources met so far.
-    private var plainKinds = PlainKindTable()
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
         check = ValueCheck(log: log, origin: origin)
@@ -91,7 +89,7 @@ final class ManifestBuilder {
     }
 
     func draft(at place: TextPosition) -> ResourceDraft {
-        ResourceDraft(at: place, check)
+        ResourceDraft(at: place, check, priority: resourceBuilder.defaults.priority)
     }
 
     /// Adds the resource of a draft, unless it has errors.
@@ -138,48 +136,5 @@ final class ManifestBuilder {
         let (ofTargets, ofDigests) = ParallelWork.both(
             { manifest.flawsOfTargets() }, and: { manifest.flawsOfDigests() }, thread: "digests")
         return ManifestFlaw.inOrder(ofTargets + ofDigests)
-    }
-}
-
-// MARK: Plain resources
-
-extension ManifestBuilder {
-    /// Forgets what plain resources share, because base or defaults may have changed.
-    func forgetPlainKinds() { plainKinds = PlainKindTable() }
-
-    /// Adds a plain resource; false, without any change, if it must be read in full.
-    func add(_ object: PlainObject, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let slice = { (range: Range<Int>) in UnsafeBufferPointer(rebasing: bytes[range]) }
-        let url = slice(object.url)
-        let origin = PlainBytes.origin(of: url) ?? 0..<0
-        let reference = UnsafeBufferPointer(rebasing: url[origin.upperBound...])
-        guard !reference.isEmpty,
-            let common = common(
-                UnsafeBufferPointer(rebasing: url[origin]), refresh: slice(object.refresh))
-        else { return false }
-        return resources.append(
-            PlainResource(
-                path: slice(object.path), reference: reference,
-                size: object.size < 0 ? nil : object.size,
-                sha256: object.sha256.isEmpty ? nil : slice(object.sha256),
-                line: object.start.line, column: object.start.column),
-            of: common)
-    }
-
-    /// What the plain resources of a kind share; nil if they must be read in full.
-    private func common(
-        _ origin: UnsafeBufferPointer<UInt8>, refresh: UnsafeBufferPointer<UInt8>
-    ) -> PlainResources? {
-        if let kind = plainKinds.kind(origin, refresh: refresh) { return kind.common }
-        guard plainKinds.hasRoom else { return nil }
-        let sample = PlainSample(
-            at: String(decoding: origin, as: UTF8.self),
-            refresh: String(decoding: refresh, as: UTF8.self), by: resourceBuilder)
-        let common = sample.map {
-            resources.plainResources(beneath: $0.base, pinned: $0.pinned, unpinned: $0.unpinned)
-        }
-        plainKinds.add(
-            PlainKindTable.Kind(origin: Array(origin), refresh: Array(refresh), common: common))
-        return common
     }
 }

@@ -16,12 +16,6 @@ enum DefaultsKey: String, ManifestKey {
     static let place = "defaults"
 }
 
-enum ResourceKey: String, ManifestKey {
-    case path, url, mirrors, size, sha256, sha512, sha1, md5, integrity, pieces, type, refresh
-    case method, body, headers, priority, executable, optional, urgent, tags
-    static let place = "a resource"
-}
-
 enum MirrorKey: String, ManifestKey {
     case url, headers
     static let place = "a mirror"

@@ -16,7 +16,7 @@ enum ManifestNotation {
     /// The decoders report the errors in it, except in a text that neither of them reads.
     init(_ chunk: [UInt8], isWhole: Bool) {
         if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
-            self = .unknown(JSONFlaw.otherEncoding("UTF-16").description)
+            self = .unknown(UTF8Check.message(about: "UTF-16"))
             return
         }
         if let compression = Compression(chunk) {
@@ -27,11 +27,11 @@ enum ManifestNotation {
         let start = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
         switch start.first {
         case UInt8(ascii: "<") where start.prefix(4).contains(0):
-            self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
+            self = .unknown(UTF8Check.message(about: "UTF-16 or UTF-32"))
         case UInt8(ascii: "<"): self = ManifestNotation.isHTML(start) ? .html : .xml
         case nil where isWhole:
             self = .unknown("the manifest is empty; write { \"resources\": [] }")
-        case 0: self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
+        case 0: self = .unknown(UTF8Check.message(about: "UTF-16 or UTF-32"))
         case UInt8(ascii: "["): self = ManifestNotation.isTOML(start) ? .text : .json
         case nil, UInt8(ascii: "{"): self = .json
         default: self = .text

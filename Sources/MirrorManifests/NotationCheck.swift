@@ -28,7 +28,9 @@ struct NotationCheck {
         let place = TextPosition(line: resource.line, column: resource.column)
         if notation == .metalink {
             if resource.method != .get { error("\(name): Metalink has no method", at: place) }
-            for key in MetalinkLosses.keys(of: resource) { loss(name, key, at: place) }
+            for key in NotationCheck.keysBeyondMetalink(of: resource) {
+                loss(name, key, at: place)
+            }
         }
         checkServerName(resource, name, at: place)
         if notation != .metalink { checkMirrors(resource, name, at: place) }
@@ -44,6 +46,20 @@ struct NotationCheck {
                 checkText(header.value.description, name, "headers", at: place)
             }
         }
+    }
+
+    private static func keysBeyondMetalink(of resource: Resource) -> [String] {
+        let written = WrittenResource(resource, folder: nil)
+        var keys = ResourceKey.allCases.filter {
+            !ResourceKey.inMetalink.contains($0) && written.value(of: $0) != nil
+        }.map { $0 == .priority ? "priority of a resource" : $0.rawValue }
+        if resource.isNamedByServer { keys.append("path that the server completes") }
+        if resource.primary.headers.isEmpty,
+            resource.mirrors.contains(where: { !$0.headers.isEmpty })
+        {
+            keys.append("headers")
+        }
+        return keys
     }
 
     /// Checks that a resource named by the server has the name in its URL until then.
@@ -82,23 +98,5 @@ struct NotationCheck {
     private func error(_ text: String, at place: TextPosition) {
         let advice = notation == .json ? "" : "; write JSON"
         log.error(at: place, text + advice)
-    }
-}
-
-/// The keys that Metalink 4 has no place for.
-enum MetalinkLosses {
-    /// The keys of a resource that would be lost.
-    static func keys(of resource: Resource) -> [String] {
-        var keys: [String] = []
-        if resource.sources.contains(where: { !$0.headers.isEmpty }) { keys.append("headers") }
-        if resource.refresh != resource.assumedRefresh { keys.append("refresh") }
-        if resource.isNamedByServer { keys.append("path that the server completes") }
-        if resource.mediaType != nil { keys.append("type") }
-        if resource.priority != 0 { keys.append("priority of a resource") }
-        if resource.isExecutable { keys.append("executable") }
-        if resource.isOptional { keys.append("optional") }
-        if resource.isUrgent { keys.append("urgent") }
-        if !resource.tags.isEmpty { keys.append("tags") }
-        return keys
     }
 }

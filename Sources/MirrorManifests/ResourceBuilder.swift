@@ -29,11 +29,13 @@ final class ResourceBuilder {
         guard let url = parsed, let (target, isNamedByServer) = target(of: draft, url: url)
         else { return nil }
 
-        let headers = defaults.headers.elements.overlaid(with: draft.traits.headers.elements)
-        var resource = Resource(target: target, url: url, headers: headers)
+        let headers = defaults.headers.elements.overlaid(with: draft.headers.elements)
+        var resource = draft.resource
+        resource.target = target
+        resource.primary = Source(url: url, headers: headers)
         resource.isNamedByServer = isNamedByServer
         // Sources with one URL and the same headers of their own inherit the same others.
-        var known: Set = [Source(url: url)]
+        var known: Set<Source> = mirrors.isEmpty ? [] : [Source(url: url)]
         for mirror in mirrors {
             let own = mirror.draft.headers.elements
             guard known.insert(Source(url: mirror.url, headers: own)).inserted else { continue }
@@ -48,25 +50,17 @@ final class ResourceBuilder {
             resource.mirrors.append(
                 Source(url: mirror.url, headers: inherited.overlaid(with: own)))
         }
-        resource.size = draft.size
         resource.digests = draft.digests.map(\.value)
         warn(ofWeakDigests: draft)
         resource.pieces = pieces(of: draft)
-        resource.mediaType = draft.traits.type
         resource.refresh =
-            draft.traits.refresh ?? defaults.refresh ?? (resource.pin != nil ? .never : .always)
+            draft.refresh ?? defaults.refresh ?? (resource.pin != nil ? .never : .always)
         resource.method = method(of: draft) ?? .get
-        resource.priority = draft.traits.priority ?? defaults.priority
-        resource.isExecutable = draft.traits.isExecutable
-        resource.isOptional = draft.traits.isOptional
-        resource.isUrgent = draft.traits.isUrgent
-        let tags = draft.traits.tags.elements
+        let tags = draft.tags.elements
         resource.tags =
             tags.isEmpty
             ? defaults.tags.elements
             : defaults.tags.elements + tags.filter { !defaults.tags.contains($0) }
-        resource.line = draft.place.line
-        resource.column = draft.place.column
         return resource
     }
 
@@ -108,24 +102,24 @@ final class ResourceBuilder {
 
     private func pieces(of draft: ResourceDraft) -> Pieces? {
         guard let pieces = draft.pieces else { return nil }
-        if let flaw = ManifestRules.flaw(of: pieces.value, size: draft.size) {
+        if let flaw = ManifestRules.flaw(of: pieces.value, size: draft.resource.size) {
             check.log.error(at: pieces.place, flaw)
         }
         return pieces.value
     }
 
     private func method(of draft: ResourceDraft) -> RequestMethod? {
-        switch (draft.request.method?.value ?? "GET", draft.request.body) {
+        switch (draft.method?.value ?? "GET", draft.body) {
         case ("GET", nil): return .get
         case ("GET", let body?):
             check.log.error(at: body.place, "a GET has no body; add \"method\": \"POST\"")
         case ("POST", let body?): return .post(body: body.value)
         case ("POST", nil):
-            if draft.request.hasBody { break }
+            if draft.hasBody { break }
             check.log.error(
-                at: draft.request.method?.place ?? draft.place, "a POST needs a body; add \"body\"")
+                at: draft.method?.place ?? draft.place, "a POST needs a body; add \"body\"")
         case (let other, _):
-            let place = draft.request.method?.place ?? draft.place
+            let place = draft.method?.place ?? draft.place
             let upper = other.uppercased()
             check.log.error(
                 at: place, "method \(Quoted(other, limit: 40)): write GET or POST",

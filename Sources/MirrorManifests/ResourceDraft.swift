@@ -12,78 +12,43 @@ struct Located<Value> {
 final class ResourceDraft {
     /// Where the resource begins.
     let place: TextPosition
-    private let check: ValueCheck
+    let check: ValueCheck
     /// How many errors there were before it.
     private let errorsBefore: Int
+    /// What the keys say that stand for themselves.
+    var resource: Resource
     var path: Located<String>?
     var url: Located<String>?
     /// Whether there is a `url`, even with an unusable value: then it is not reported as missing.
-    private(set) var hasURL = false
+    var hasURL = false
     var mirrors: [MirrorDraft] = []
-    var size: Int64?
     private(set) var digests: [Located<Digest>] = []
     private(set) var pieces: Located<Pieces>?
-    private(set) var request = RequestDraft()
-    var traits = TraitsDraft()
+    var method: Located<String>?
+    var body: Located<Template>?
+    /// Whether there is a body, even with an unusable value: then it is not reported as missing.
+    var hasBody = false
+    var refresh: Refresh?
+    var headers = HeaderList()
+    var tags = TagList()
 
-    init(at place: TextPosition, _ check: ValueCheck) {
+    init(at place: TextPosition, _ check: ValueCheck, priority: Int32) {
         self.place = place
         self.check = check
+        resource = .unnamed
+        resource.priority = priority
+        (resource.line, resource.column) = (place.line, place.column)
         errorsBefore = check.log.errorCount
     }
 
     /// Whether nothing was wrong with the resource so far.
     var isSound: Bool { check.log.errorCount == errorsBefore }
 
-    /// Sets a key that has one value; the decoder walks through the other keys.
-    func set(_ key: ResourceKey, _ value: WrittenValue, at place: TextPosition) {
-        let name = key.rawValue
-        switch key {
-        case .path: path = located(value, name, at: place)
-        case .url:
-            hasURL = true
-            url = located(value, name, at: place)
-        case .size: size = check.size(value, name, at: place)
-        case .sha256, .sha512, .sha1, .md5:
-            guard let algorithm = DigestAlgorithm(rawValue: name) else { return }
-            setDigest(algorithm, value, at: place)
-        case .integrity: setIntegrity(value, at: place)
-        case .type: traits.type = check.mediaType(value, at: place)
-        case .refresh: traits.refresh = check.refresh(value, at: place)
-        case .method: request.method = located(value, name, at: place)
-        case .body:
-            request.hasBody = true
-            guard let text = check.text(value, name, at: place, isSecret: true) else { return }
-            do throws(TemplateFlaw) {
-                request.body = Located(value: try Template(text), place: place)
-            } catch {
-                check.log.error(at: place, "body: \(error)")
-            }
-        case .priority: traits.priority = check.priority(value, at: place)
-        case .executable: traits.isExecutable = check.boolean(value, name, at: place)
-        case .optional: traits.isOptional = check.boolean(value, name, at: place)
-        case .urgent: traits.isUrgent = check.boolean(value, name, at: place)
-        case .tags: traits.tags = check.tags(value, at: place)
-        case .mirrors, .headers, .pieces: check.wrongKind(value, name, at: place)
-        }
-    }
-
-    private func located(
-        _ value: WrittenValue, _ name: String, at place: TextPosition
-    ) -> Located<String>? {
-        check.text(value, name, at: place).map { Located(value: $0, place: place) }
-    }
-
     /// Sets a digest that is written in hexadecimal digits.
     func setDigest(_ algorithm: DigestAlgorithm, _ value: WrittenValue, at place: TextPosition) {
         guard let digest = check.digest(algorithm, value, algorithm.rawValue, at: place) else {
             return
         }
-        add(digest, at: place)
-    }
-
-    private func setIntegrity(_ value: WrittenValue, at place: TextPosition) {
-        guard let digest = check.integrity(value, at: place) else { return }
         add(digest, at: place)
     }
 
@@ -104,26 +69,6 @@ final class ResourceDraft {
         guard let value = pieces.value else { return }
         self.pieces = Located(value: value, place: pieces.place)
     }
-}
-
-/// What a draft asks its server, while its keys are read.
-struct RequestDraft {
-    var method: Located<String>?
-    var body: Located<Template>?
-    /// Whether there is a body, even with an unusable value: then it is not reported as missing.
-    var hasBody = false
-}
-
-/// The values of a draft that most resources of a manifest share.
-struct TraitsDraft {
-    var type: MediaRange?
-    var refresh: Refresh?
-    var headers = HeaderList()
-    var priority: Int32?
-    var isExecutable = false
-    var isOptional = false
-    var isUrgent = false
-    var tags = TagList()
 }
 
 /// A mirror while its keys are read.

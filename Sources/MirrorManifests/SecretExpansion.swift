@@ -43,7 +43,7 @@ package struct SecretExpansion: Sendable {
             onlyOrigins: onlyOrigins)
         defer { onlyOrigins = check.onlyOrigins }
         let resources = manifest.resources
-        for position in resources.indices where resources.mayHaveVariables(at: position) {
+        for position in resources.indices where resources.hasVariables(at: position) {
             check.visit(resources[position])
         }
         if let refusal = log.refusal { throw refusal }

@@ -28,16 +28,34 @@ struct UTF8Check {
                 line += 1
                 column = 1
             case 0..<0x80: column += 1
-            case 0xC2...0xDF: missing = 1
-            case 0xE0: (missing, range) = (2, 0xA0...0xBF)
-            case 0xED: (missing, range) = (2, 0x80...0x9F)
-            case 0xE1...0xEF: missing = 2
-            case 0xF0: (missing, range) = (3, 0x90...0xBF)
-            case 0xF1...0xF3: missing = 3
-            case 0xF4: (missing, range) = (3, 0x80...0x8F)
-            default: return at
+            default:
+                guard let next = UTF8Check.continuation(of: byte) else { return at }
+                (missing, range) = next
             }
         }
         return chunk.count
+    }
+
+    /// How many bytes follow the first one of a character, and the range of the next one; nil if no
+    /// character of several bytes begins with it.
+    static func continuation(of lead: UInt8) -> (count: Int, range: ClosedRange<UInt8>)? {
+        switch lead {
+        case 0xC2...0xDF: (1, 0x80...0xBF)
+        case 0xE0: (2, 0xA0...0xBF)
+        case 0xED: (2, 0x80...0x9F)
+        case 0xE1...0xEF: (2, 0x80...0xBF)
+        case 0xF0: (3, 0x90...0xBF)
+        case 0xF1...0xF3: (3, 0x80...0xBF)
+        case 0xF4: (3, 0x80...0x8F)
+        default: nil
+        }
+    }
+
+    /// The message about a byte that is no UTF-8.
+    static let message = "invalid UTF-8; save the manifest as UTF-8"
+
+    /// The message about a text in another encoding.
+    static func message(about encoding: String) -> String {
+        "the text is \(encoding); save the manifest as UTF-8"
     }
 }

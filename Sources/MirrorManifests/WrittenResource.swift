@@ -15,12 +15,8 @@ struct WrittenResource {
     let path: String
     let url: String
     let mirrors: [Mirror]
-    /// Digests that have a key of their own.
-    let digests: [Digest]
     /// Subresource Integrity, for a digest that has no key.
     let integrity: String?
-    /// Nil if it is the value that a reader assumes.
-    let refresh: Refresh?
 
     init(_ resource: Resource, folder: SourceURL?) {
         self.resource = resource
@@ -31,11 +27,8 @@ struct WrittenResource {
                 url: source.url.reference(from: folder),
                 headers: WrittenResource.ownHeaders(of: source, in: resource) ?? source.headers)
         }
-        let keys = Set(ResourceKey.allCases.map(\.rawValue))
-        digests = resource.digests.filter { keys.contains($0.algorithm.rawValue) }
-        integrity = resource.digests.first { !keys.contains($0.algorithm.rawValue) }
+        integrity = resource.digests.first { ResourceKey(rawValue: $0.algorithm.rawValue) == nil }
             .map(Integrity.text(of:))
-        refresh = resource.refresh == resource.assumedRefresh ? nil : resource.refresh
     }
 
     /// The headers that a mirror must declare to get those that it has; nil if none would do.

@@ -45,43 +45,6 @@ import Testing
         #expect(table.place(at: 1) == (4, 7))
     }
 
-    /// A transfer of a simple resource is prepared without the whole resource, and must be the same.
-    @Test func aSimpleResourceIsExpectedLikeAWholeOne() throws {
-        let pin = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
-        let weak = try #require(Digest(.md5, bytes: Array(repeating: 1, count: 16)))
-        var simple = 0
-        for path in ["Caches/a.zip", "Caches/page.html", "Caches/noextension"] {
-            for digests in [[], [pin], [weak], [pin, weak]] {
-                for (size, mediaType) in [(nil, nil), (0, "*/*"), (7, nil)] as [(Int64?, String?)] {
-                    var resource = Resource(
-                        target: try Target(path), url: try SourceURL("https://h/z/\(path)?q=1"),
-                        headers: [try HeaderField(name: "Accept", value: Template(literal: "*/*"))])
-                    (resource.digests, resource.size) = (digests, size)
-                    resource.mediaType = mediaType.flatMap { MediaRange($0) }
-                    (resource.priority, resource.isOptional) = (-3, true)
-                    let table = ResourceTable([resource])
-                    let rank = table.rank(at: 0)
-                    #expect(rank.priority == -3 && rank.isOptional)
-                    guard let source = table.onlySource(at: 0) else { continue }
-                    simple += 1
-                    #expect(source == resource.sources[0])
-                    for stored in [nil, "text/html", "application/zip"] {
-                        let whole = Expectation(of: resource, replacing: stored)
-                        let short = table.expectation(
-                            at: 0, for: resource.target, replacing: stored)
-                        #expect(short.size == whole.size && short.digests == whole.digests)
-                        #expect(short.pieces == nil && whole.pieces == nil)
-                        #expect(short.mediaType == whole.mediaType)
-                        #expect(
-                            short.refusesHTML == whole.refusesHTML, "\(resource), \(stored ?? "")")
-                    }
-                }
-            }
-        }
-        #expect(simple >= 27)
-        #expect(ResourceTable([try richResource()]).onlySource(at: 0) == nil)
-    }
-
     @Test func resourceTableReturnsLongURLs() throws {
         let long = "https://h/" + String(repeating: "a", count: 9000)
         let resource = Resource(target: try Target("Caches/x"), url: try SourceURL(long))

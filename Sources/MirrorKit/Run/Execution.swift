@@ -81,26 +81,15 @@ final class Execution: Sendable {
         guard let number = step.resource else {
             preconditionFailure("a transfer without a resource")
         }
-        let resources = plan.manifests[step.manifest].resources
-        let requests = credentials?.requests ?? prepared
-        let request: PreparedRequests.Request
-        let expectation: Expectation
-        if let source = resources.onlySource(at: number) {
-            request = requests.request(for: source)
-            expectation = resources.expectation(
-                at: number, for: step.target, replacing: submission.storedMediaType)
-        } else {
-            let resource = resources[number]
-            request = requests.request(for: resource)
-            expectation = Expectation(of: resource, replacing: submission.storedMediaType)
-        }
-        let rank = resources.rank(at: number)
+        let resource = plan.manifests[step.manifest].resources[number]
+        let request = (credentials?.requests ?? prepared).request(for: resource)
         return TransferJob(
             id: RunRegister.job(of: self.number, position: submission.position),
             target: step.target, sources: request.sources, postBody: request.body,
-            expectation: expectation, local: step.local, part: step.part,
-            priority: rank.priority,
-            isDecisive: options.stopsAtFirstFailure && !rank.isOptional,
+            expectation: Expectation(of: resource, replacing: submission.storedMediaType),
+            local: step.local, part: step.part,
+            priority: resource.priority,
+            isDecisive: options.stopsAtFirstFailure && !resource.isOptional,
             keepsPart: submission.keepsPart, renew: credentials?.renewal, allowance: allowance,
             isUrgent: submission.isUrgent)
     }

@@ -78,9 +78,6 @@ struct PreparedRequests: Sendable {
         return Request(sources: sources, body: body)
     }
 
-    /// The request for a resource that has one source and sends no body.
-    func request(for source: Source) -> Request { Request(sources: [prepared(source)]) }
-
     private func prepared(_ source: Source) -> PreparedSource {
         PreparedSource(url: source.url, key: SourceKey(source.url), headers: headers(of: source))
     }

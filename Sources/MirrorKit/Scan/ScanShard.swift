@@ -62,7 +62,7 @@ struct ScanShard: ~Copyable {
     /// and that takes the whole rows.
     private var isMostlyAsked: Bool {
         let sample = stride(from: next, to: end, by: max(1, (end - next) / 32))
-        let asked = sample.count { !view.wanted.mayHaveDigest(view.wanted.entries[$0]) }
+        let asked = sample.count { !view.wanted.hasDigest(view.wanted.entries[$0]) }
         return asked > sample.underestimatedCount / 2
     }
 
@@ -95,10 +95,7 @@ struct ScanShard: ~Copyable {
                 try arrive()
                 continue
             }
-            if isPlain {
-                if keeps(row) { return true }
-                if try asks(&cursor, row) { return true }
-            }
+            if isPlain, keeps(row) { return true }
             try decide(record: try cursor.wholeRecord())
             return true
         }
@@ -126,32 +123,12 @@ struct ScanShard: ~Copyable {
     /// Keeps a file that is as its row says, if the row meets all demands of its resource.
     private mutating func keeps(_ row: RowProjection) -> Bool {
         let entry = view.wanted.entries[next]
-        guard view.wanted.isPlainlySatisfied(entry, by: row), view.keepsOwners(entry, row),
+        guard view.wanted.isSatisfied(entry, by: row), view.keepsOwners(entry, row),
             scan?.isUnchanged(row.path, since: row.stamp) == true
         else { return false }
         found.steps.appendPlainKeep(
             manifest: Int(entry.manifest), resource: Int(entry.resource))
         next += 1
-        return true
-    }
-
-    /// Keeps a file that nothing pins and that is as its row says, or has its source asked.
-    private mutating func asks(
-        _ cursor: inout ProjectionCursor, _ row: RowProjection
-    ) throws -> Bool {
-        let entry = view.wanted.entries[next]
-        guard let freshness = view.freshness(of: entry, row, cursor.origin),
-            scan?.isUnchanged(row.path, since: row.stamp) == true
-        else { return false }
-        switch freshness {
-        case .due(let cause):
-            let record = try cursor.wholeRecord()
-            found.steps.appendWhole(view.asking(about: record, entry, because: cause))
-        case .fresh(let end):
-            guard let step = view.keeping(row, entry, until: end) else { return false }
-            found.steps.append(step)
-        }
-        try pass()
         return true
     }
 

@@ -99,31 +99,16 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].comparePath(at: Int(entry.resource), with: path)
     }
 
-    /// Whether an entry may declare a digest; false is certain.
-    func mayHaveDigest(_ entry: Reference) -> Bool {
-        tables[Int(entry.manifest)].mayHaveDigest(at: Int(entry.resource))
+    /// Whether an entry declares a digest.
+    func hasDigest(_ entry: Reference) -> Bool {
+        tables[Int(entry.manifest)].hasDigest(at: Int(entry.resource))
     }
 
     /// Whether the version in a row meets all demands of an entry, except for owners.
-    func isPlainlySatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
-        tables[Int(entry.manifest)].isPlainlySatisfied(
+    func isSatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
+        tables[Int(entry.manifest)].isSatisfied(
             at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
             isExecutable: row.isExecutable)
-    }
-
-    /// When the file of an entry is due that declares no digest and is nothing special; nil for others.
-    func plainRefresh(of entry: Reference) -> Refresh? {
-        tables[Int(entry.manifest)].plainRefresh(at: Int(entry.resource))
-    }
-
-    /// When a file is due that an entry without a digest wants as its row says it is; nil for others.
-    func plainRefresh(
-        of entry: Reference, _ row: RowProjection, from source: UnsafeBufferPointer<UInt8>
-    ) -> Refresh? {
-        guard arrivesPlainly(entry), isOnlyOwner(of: entry, row.owner) else { return nil }
-        return tables[Int(entry.manifest)].plainRefresh(
-            at: Int(entry.resource), ofSize: row.stamp.size, isExecutable: row.isExecutable,
-            source: source)
     }
 
     /// Whether the only owner in a row is the only manifest that wants an entry.

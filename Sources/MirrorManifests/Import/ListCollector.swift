@@ -86,18 +86,18 @@ final class ListCollector {
         draft.url = url
         draft.path = (entry.path ?? name(of: entry, at: url)).map(beneathCaches)
         draft.mirrors = entry.mirrors.map { MirrorDraft(at: $0.place, url: $0) }
-        draft.size = entry.size.flatMap {
+        draft.resource.size = entry.size.flatMap {
             builder.check.size(.untyped($0.value), "size", at: $0.place)
         }
         for tag in entry.tags {
-            builder.check.addTag(.untyped(tag), to: &draft.traits.tags, at: entry.place)
+            builder.check.addTag(.untyped(tag), to: &draft.tags, at: entry.place)
         }
         addDigests(of: entry, to: draft)
         for (name, value) in entry.headers {
             // In another program's list a dollar sign is an ordinary character.
             let text = value.value.parts(at: "$", keepingEmpty: true).joined(separator: "$$")
             builder.check.addHeader(
-                name.value, .untyped(text), to: &draft.traits.headers, nameAt: name.place,
+                name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
                 valueAt: value.place)
         }
         var resource = builder.resourceBuilder.resource(from: draft)

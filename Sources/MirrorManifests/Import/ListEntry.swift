@@ -36,10 +36,10 @@ struct ListEntry {
         let words = [url, path, size, integrity].compactMap(\.self) + mirrors + digests.map(\.hex)
         // A dollar sign in a header is doubled.
         let values = words.map(\.value) + tags
-        return values.contains { $0.utf8.count > JSONScanner.longestText }
+        return values.contains { $0.utf8.count > JSONTokenizer.longestText }
             || headers.contains {
                 max($0.name.value.utf8.count, 2 * $0.value.value.utf8.count)
-                    > JSONScanner.longestText
+                    > JSONTokenizer.longestText
             }
     }
 

@@ -83,7 +83,7 @@ struct ListText: Sequence {
                 throw ManifestBytes.tooLong(ListReader.greatestSize)
             }
             if utf8.advance(over: chunk) < chunk.count || (chunk.isEmpty && utf8.isInside) {
-                log.error(at: utf8.position, JSONFlaw.invalidUTF8.description)
+                log.error(at: utf8.position, UTF8Check.message)
                 throw .refused
             }
         } while !chunk.isEmpty

@@ -149,7 +149,7 @@ extension TOMLScanner {
     private mutating func take(
         _ byte: UInt8, _ mark: UInt8, into text: inout [UInt8]
     ) throws(DecodingStop) {
-        guard text.count < Self.longestText else { throw fail(JSONFlaw.longText.description) }
+        guard text.count < Self.longestText else { throw fail(JSONTokenizer.longTextMessage) }
         if byte == UInt8(ascii: "\\"), mark == 0x22 { return text += try escape() }
         text.append(byte)
         step()
@@ -246,7 +246,7 @@ extension TOMLScanner {
         }
         var plain = bytes.filter { $0 != UInt8(ascii: "_") }
         if plain.first == UInt8(ascii: "+") { plain.removeFirst() }
-        if JSONNumber.matches(plain) { return String(decoding: plain, as: UTF8.self) }
+        if JSONTokenizer.isNumber(plain) { return String(decoding: plain, as: UTF8.self) }
         let based = text.hasPrefix("0x") || text.hasPrefix("0o") || text.hasPrefix("0b")
         return based || ["inf", "+inf", "-inf", "nan", "+nan", "-nan"].contains(text) ? text : nil
     }

@@ -63,9 +63,7 @@ struct JSONManifestDecoder {
     }
 
     private mutating func decodeResources() throws(DecodingStop) {
-        builder.forgetPlainKinds()
         while true {
-            if takePlainResource() { continue }
             let token = try tokens.next()
             let place = tokens.start
             switch token {
@@ -81,24 +79,14 @@ struct JSONManifestDecoder {
         }
     }
 
-    /// Takes over the next resource as bytes; false if it needs a full reading.
-    private mutating func takePlainResource() -> Bool {
-        guard let object = tokens.plainObject(),
-            tokens.chunk.withUnsafeBufferPointer({ builder.add(object, in: $0) })
-        else { return false }
-        tokens.take(object)
-        hasSeenResource = true
-        return true
-    }
-
     private mutating func decodeResource(at place: TextPosition) throws(DecodingStop) {
         let draft = builder.draft(at: place)
         try members(of: ResourceKey.self) { decoder, key, token throws(DecodingStop) in
             switch (key, token) {
-            case (.headers, .beginObject): draft.traits.headers = try decoder.headers()
+            case (.headers, .beginObject): draft.headers = try decoder.headers()
             case (.mirrors, .beginArray): draft.mirrors = try decoder.mirrors()
             case (.pieces, .beginObject): try decoder.decodePieces(of: draft)
-            case (.tags, .beginArray): draft.traits.tags = try decoder.tags()
+            case (.tags, .beginArray): draft.tags = try decoder.tags()
             default:
                 let place = decoder.tokens.start
                 draft.set(key, try decoder.value(token), at: place)

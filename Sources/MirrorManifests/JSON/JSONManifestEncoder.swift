@@ -23,38 +23,11 @@ struct JSONManifestEncoder: ManifestEncoder {
     mutating func add(_ resource: Resource) {
         let written = WrittenResource(resource, folder: folder)
         json.object { json in
-            json.member("path", written.path)
-            json.member("url", written.url)
-            Self.write(written.mirrors, to: &json)
-            if let size = resource.size { json.member("size", size) }
-            for digest in written.digests {
-                json.member(named: digest.algorithm.rawValue, digest.hex)
+            for key in ResourceKey.allCases {
+                guard let value = written.value(of: key) else { continue }
+                json.key(named: key.rawValue)
+                Self.write(value, to: &json)
             }
-            if let integrity = written.integrity { json.member("integrity", integrity) }
-            if let pieces = resource.pieces {
-                json.key("pieces")
-                json.object { json in
-                    json.member("length", pieces.length)
-                    json.key("sha256")
-                    json.array { json in
-                        for position in 0..<pieces.count {
-                            json.string(Hex.encode(pieces.sha256(at: position)))
-                        }
-                    }
-                }
-            }
-            if let type = resource.mediaType { json.member("type", type.description) }
-            if let refresh = written.refresh { json.member("refresh", refresh.description) }
-            if case .post(let body) = resource.method {
-                json.member("method", "POST")
-                json.member("body", body.description)
-            }
-            Self.write(resource.primary.headers, to: &json)
-            if resource.priority != 0 { json.member("priority", resource.priority) }
-            if resource.isExecutable { json.member("executable", true) }
-            if resource.isOptional { json.member("optional", true) }
-            if resource.isUrgent { json.member("urgent", true) }
-            if !resource.tags.isEmpty { json.member("tags", resource.tags) }
         }
     }
 
@@ -64,17 +37,34 @@ struct JSONManifestEncoder: ManifestEncoder {
         json.newline()
     }
 
-    private static func write(_ mirrors: [WrittenResource.Mirror], to json: inout JSONWriter) {
-        guard !mirrors.isEmpty else { return }
-        json.key("mirrors")
-        json.array { json in
-            for mirror in mirrors {
-                if mirror.headers.isEmpty {
-                    json.string(mirror.url)
-                } else {
+    private static func write(_ value: WrittenResource.Value, to json: inout JSONWriter) {
+        switch value {
+        case .text(let text), .body(let text): json.string(text)
+        case .number(let number): json.number(number)
+        case .flag: json.boolean(true)
+        case .words(let words): json.array { for word in words { $0.string(word) } }
+        case .headers(let headers): write(headers, to: &json)
+        case .mirrors(let mirrors):
+            json.array { json in
+                for mirror in mirrors {
+                    if mirror.headers.isEmpty {
+                        json.string(mirror.url)
+                        continue
+                    }
                     json.object { json in
                         json.member("url", mirror.url)
+                        json.key("headers")
                         write(mirror.headers, to: &json)
+                    }
+                }
+            }
+        case .pieces(let pieces):
+            json.object { json in
+                json.member("length", pieces.length)
+                json.key("sha256")
+                json.array { json in
+                    for position in 0..<pieces.count {
+                        json.string(Hex.encode(pieces.sha256(at: position)))
                     }
                 }
             }
@@ -82,8 +72,6 @@ struct JSONManifestEncoder: ManifestEncoder {
     }
 
     private static func write(_ headers: [HeaderField], to json: inout JSONWriter) {
-        guard !headers.isEmpty else { return }
-        json.key("headers")
         json.object { json in
             for header in headers {
                 json.member(named: header.name, header.value.description)

@@ -45,7 +45,7 @@ package struct JSONTree: Sendable {
 
     /// Reads a whole document; what is wrong with it is in the log.
     init(
-        _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONScanner.longestText
+        _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONTokenizer.longestText
     ) throws(DecodingStop) {
         var tokens = try JSONTokenizer(bytes, log: log, longestText: longestText)
         self = try JSONTree(try tokens.next(), &tokens)

@@ -46,10 +46,10 @@ final class MetalinkDialect: XMLDialect {
             return
         case ["metalink", "file", "url"]: addLink(text.trimmed, element, at: textAt)
         case ["metalink", "file", "size"]:
-            if draft.size != nil {
+            if draft.resource.size != nil {
                 builder.log.error(at: element.place, "a second <size>; keep one")
             }
-            draft.size = builder.check.size(.untyped(text.trimmed), "size", at: textAt)
+            draft.resource.size = builder.check.size(.untyped(text.trimmed), "size", at: textAt)
         case ["metalink", "file", "hash"]:
             guard let algorithm = algorithm(of: element) else { return }
             draft.setDigest(algorithm, .untyped(text.trimmed), at: textAt)

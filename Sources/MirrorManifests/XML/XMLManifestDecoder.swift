@@ -27,7 +27,7 @@ struct XMLManifestDecoder {
         try bytes.next(&chunk)
         if let encoding = XMLManifestDecoder.otherEncoding(chunk) {
             builder.log.error(
-                at: TextPosition(), JSONFlaw.otherEncoding(encoding).description)
+                at: TextPosition(), UTF8Check.message(about: encoding))
             throw .refused
         }
         let root = RootDialect(builder: builder, hint: hint)

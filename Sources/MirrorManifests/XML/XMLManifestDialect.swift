@@ -126,7 +126,7 @@ final class XMLManifestDialect: XMLDialect {
                 dialect.pieces?.setLength(value, at: at)
             }
         case .body:
-            if draft?.request.body != nil {
+            if draft?.body != nil {
                 builder.log.error(at: element.place, "a second <body>; keep one")
             }
             noAttributes(element)
@@ -158,7 +158,7 @@ final class XMLManifestDialect: XMLDialect {
         switch outer {
         case .defaults: add(&defaultHeaders)
         case .mirror: if let mirror { add(&mirror.headers) }
-        default: if let draft { add(&draft.traits.headers) }
+        default: if let draft { add(&draft.headers) }
         }
     }
 

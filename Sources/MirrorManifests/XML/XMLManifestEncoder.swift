@@ -48,20 +48,15 @@ struct XMLManifestEncoder: ManifestEncoder {
     mutating func end() { bytes += "</manifest>\n".utf8 }
 
     private mutating func addAttributes(_ written: WrittenResource) {
-        let resource = written.resource
-        attribute("path", written.path)
-        attribute("url", written.url)
-        if let size = resource.size { attribute("size", "\(size)") }
-        for digest in written.digests { attribute(digest.algorithm.rawValue, digest.hex) }
-        if let integrity = written.integrity { attribute("integrity", integrity) }
-        if let type = resource.mediaType { attribute("type", type.description) }
-        if let refresh = written.refresh { attribute("refresh", refresh.description) }
-        if resource.method != .get { attribute("method", "POST") }
-        if resource.priority != 0 { attribute("priority", "\(resource.priority)") }
-        if resource.isExecutable { attribute("executable", "true") }
-        if resource.isOptional { attribute("optional", "true") }
-        if resource.isUrgent { attribute("urgent", "true") }
-        if !resource.tags.isEmpty { attribute("tags", resource.tags.joined(separator: " ")) }
+        for key in ResourceKey.allCases {
+            switch written.value(of: key) {
+            case .text(let text)?: attribute(key.rawValue, text)
+            case .number(let number)?: attribute(key.rawValue, "\(number)")
+            case .flag?: attribute(key.rawValue, "true")
+            case .words(let words)?: attribute(key.rawValue, words.joined(separator: " "))
+            case .body?, .mirrors?, .headers?, .pieces?, nil: break
+            }
+        }
     }
 
     private mutating func add(_ header: HeaderField, indentation: String) {

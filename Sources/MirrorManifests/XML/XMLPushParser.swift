@@ -78,7 +78,7 @@ final class XMLPushParser {
             }
             if isStopped { throw .refused }
             if good < chunk.count || (chunk.isEmpty && utf8.isInside) {
-                log.error(at: utf8.position, JSONFlaw.invalidUTF8.description)
+                log.error(at: utf8.position, UTF8Check.message)
                 throw .refused
             }
         } while !chunk.isEmpty
@@ -118,7 +118,7 @@ final class XMLPushParser {
                 },
                 place: place))
         if attributes.contains(where: { $0.value.count > Self.longestText }) {
-            stop(JSONFlaw.longText.description, at: place)
+            stop(JSONTokenizer.longTextMessage, at: place)
         }
     }
 
@@ -141,7 +141,7 @@ final class XMLPushParser {
         }
         texts[last].bytes += bytes
         if texts[last].bytes.count > Self.longestText {
-            stop(JSONFlaw.longText.description, at: XMLCursor(context, mark).here)
+            stop(JSONTokenizer.longTextMessage, at: XMLCursor(context, mark).here)
         }
     }
 

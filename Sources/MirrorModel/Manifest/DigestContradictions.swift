@@ -46,15 +46,15 @@ struct DigestContradictions {
             _ source: (url: SourceURL, method: RequestMethod, digests: [Digest])?
         ) -> Void
     ) {
-        for position in resources.indices where resources.mayHaveDigest(at: position) {
-            if let hash = resources.plainRequestHash(at: position) {
-                body(hash, position, nil)
+        for position in resources.indices where resources.hasDigest(at: position) {
+            if resources.hasOneSource(at: position) {
+                body(resources.requestHash(at: position), position, nil)
                 continue
             }
             let resource = resources[position]
-            for source in resource.sources where !resource.digests.isEmpty {
+            for source in resource.sources {
                 body(
-                    resources.requestHash(resource.method, source.url), position,
+                    ResourceTable.requestHash(resource.method, source.url), position,
                     (source.url, resource.method, resource.digests))
             }
         }

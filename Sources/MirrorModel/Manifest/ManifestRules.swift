@@ -76,9 +76,10 @@ extension Manifest {
             }
         }
         if resources.isValid { return }
-        let flaw =
-            resources.flawOfValues().map { "\(resources.target(at: $0.position)): \($0.flaw)" }
-            ?? flaws().first.map(sentence)
+        let ofValues = resources.lazy.compactMap { resource in
+            resource.flaw.map { "\(resource.target): \($0)" }
+        }
+        let flaw = ofValues.first ?? flaws().first.map(sentence)
         if let flaw { throw MirrorError(.manifestInvalid, "\(owner): \(flaw).") }
     }
 }
@@ -93,14 +94,8 @@ extension Resource {
             let flaw = ManifestRules.flaw(of: digest, beside: other, at: "another")
             if let flaw { return flaw }
         }
-        return mirrors.lazy.compactMap(\.headers.flaw).first ?? ResourceTraits(self).flaw
-    }
-}
-
-extension ResourceTraits {
-    /// What is wrong with a value.
-    fileprivate var flaw: String? {
-        headers.flaw ?? ManifestRules.flaw(of: refresh)
+        return mirrors.lazy.compactMap(\.headers.flaw).first ?? primary.headers.flaw
+            ?? ManifestRules.flaw(of: refresh)
             ?? tags.lazy.compactMap { ManifestRules.flaw(ofTag: $0) }.first
     }
 }
@@ -113,22 +108,5 @@ extension [HeaderField] {
         var names: Set<String> = []
         let second = first { !names.insert($0.name.lowercased()).inserted }
         return second.map { ManifestRules.flaw(ofSecond: $0.name) }
-    }
-}
-
-extension ResourceTable {
-    /// The first resource with a flaw in its values, and the flaw.
-    ///
-    /// Most resources have a size and traits alone, and these are looked at without building them.
-    fileprivate func flawOfValues() -> (position: Int, flaw: String)? {
-        let traits = columns.traits.values
-        let flawed = Set(traits.indices.filter { traits[$0].flaw != nil })
-        for position in indices {
-            let record = columns.records[position]
-            let isPlain = record.rarity == 0 && record.size ?? 0 >= 0
-            if isPlain, flawed.isEmpty || !flawed.contains(Int(record.traits)) { continue }
-            if let flaw = self[position].flaw { return (position, flaw) }
-        }
-        return nil
     }
 }

@@ -47,6 +47,11 @@ public struct Resource: Sendable, Hashable {
         self.refresh = .always
     }
 
+    /// A resource whose target and URL its reader still has to set.
+    package static let unnamed = Resource(
+        target: Target(unchecked: ""),
+        url: SourceURL(URLAuthority(Origin(scheme: .file, host: "", port: 0)), pathAndQuery: "/"))
+
     /// All sources in the order in which they are tried, the primary one first.
     public var sources: [Source] { [primary] + mirrors }
 

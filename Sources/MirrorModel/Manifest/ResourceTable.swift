@@ -1,22 +1,9 @@
 /// The resources of a manifest, kept compactly: about 130 bytes for a pinned one.
 ///
-/// A resource is built on demand. Its target, which is often needed alone, is available without the
-/// rest.
+/// A resource is built on demand. What is often needed alone, such as its target, is available
+/// without the rest.
 public struct ResourceTable: Sendable, RandomAccessCollection {
-    private(set) var columns = ResourceColumns()
-
-    /// Makes the columns this table's own, and forgets what held for them; called before every change.
-    mutating func own() {
-        if !isKnownUniquelyReferenced(&columns) { columns = ResourceColumns(copying: columns) }
-        columns.order = nil
-        columns.isValid = false
-    }
-
-    /// Whether a reader has held the resources against every rule, and none was added since.
-    var isValid: Bool { columns.isValid }
-
-    /// Notes that the resources were held against every rule.
-    package func noteValid() { columns.isValid = true }
+    private var columns = ResourceColumns()
 
     /// Takes resources in their order.
     public init(_ resources: some Sequence<Resource> = EmptyCollection<Resource>()) {
@@ -28,48 +15,57 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     /// How many resources there are.
     public var endIndex: Int { columns.records.count }
 
+    /// The resource at a position, in the order of the manifest.
+    public subscript(position: Int) -> Resource { columns.resource(at: position) }
+
     /// Adds a resource at the end.
     public mutating func append(_ resource: Resource) {
         own()
         columns.append(resource)
     }
 
-    /// The resource at a position, in the order of the manifest.
-    public subscript(position: Int) -> Resource { columns.resource(at: position) }
+    /// Makes the columns this table's own, and forgets what held for them; called before every change.
+    private mutating func own() {
+        if !isKnownUniquelyReferenced(&columns) { columns = ResourceColumns(copying: columns) }
+        columns.order = nil
+        columns.isValid = false
+    }
 
-    /// The target of one resource; the resource itself is not built.
+    /// Whether a reader has held the resources against every rule, and none was added since.
+    var isValid: Bool { columns.isValid }
+
+    /// Notes that the resources were held against every rule.
+    package func noteValid() { columns.isValid = true }
+
+    /// The positions in the order of their paths' bytes, in which the index and a tree are read.
+    ///
+    /// Equal paths stay in the order of the manifest. Unless it is remembered, each call sorts again.
+    public var sortedOrder: PathOrder { columns.order ?? PathOrder(of: self) }
+
+    /// Sorts the paths once for all calls of `sortedOrder`, until the table changes.
+    package mutating func rememberOrder() {
+        let order = PathOrder(of: self)
+        own()
+        columns.order = order
+    }
+
+    /// The bytes that the table takes up, apart from what only few resources have.
+    var footprint: Int { columns.arena.footprint + columns.records.footprint }
+}
+
+extension ResourceTable: Equatable {
+    /// Whether the resources are equal, one by one.
+    public static func == (left: ResourceTable, right: ResourceTable) -> Bool {
+        left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
+    }
+}
+
+// MARK: Single values, for which no resource is built
+
+extension ResourceTable {
+    /// The target of one resource.
     public func target(at position: Int) -> Target {
         columns.target(of: columns.records[position])
-    }
-
-    /// Whether the server may name one resource's file; the resource itself is not built.
-    public func isNamedByServer(at position: Int) -> Bool {
-        let rarity = columns.records[position].rarity
-        return rarity > 0 && columns.rarities[Int(rarity) - 1].isNamedByServer
-    }
-
-    /// The size of one resource that is declared, or else the one that a directory listing gives; the
-    /// resource itself is not built.
-    func expectedSize(at position: Int) -> Int64? {
-        if let size = size(at: position) { return size }
-        let rarity = columns.records[position].rarity
-        return rarity > 0 ? columns.rarities[Int(rarity) - 1].likelySize : nil
-    }
-
-    /// Whether one resource's file is executable; the resource itself is not built.
-    func isExecutable(at position: Int) -> Bool {
-        columns.traits.values[Int(columns.records[position].traits)].isExecutable
-    }
-
-    /// The priority and the first host of one resource; the resource itself is not built.
-    package func turn(at position: Int) -> (priority: Int32, host: Host) {
-        let record = columns.records[position]
-        let sources = record.rarity > 0 ? columns.rarities[Int(record.rarity) - 1].sources : []
-        return (
-            columns.traits.values[Int(record.traits)].priority,
-            sources.first.map { Host($0.url) }
-                ?? Host(columns.authorities.values[Int(record.authority)].origin)
-        )
     }
 
     /// Lends the bytes of one resource's path; they are not valid afterwards.
@@ -80,86 +76,301 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         return columns.withBytes(at: record.position, count: record.pathLength, body)
     }
 
+    /// Compares one resource's path with another path, by bytes: negative, zero or positive.
+    package func comparePath(at position: Int, with path: UnsafeBufferPointer<UInt8>) -> Int {
+        withPath(at: position) { ByteOrder.compare($0, path) }
+    }
+
+    /// Negative, zero or positive as the first path's bytes come before, with or after the other's.
+    func compare(_ first: Int, _ second: Int) -> Int {
+        withPath(at: second) { comparePath(at: first, with: $0) }
+    }
+
     /// The line and column where one resource begins; zeros when it was made in code.
     public func place(at position: Int) -> (line: Int, column: Int) {
         (Int(columns.records[position].line), Int(columns.records[position].column))
     }
 
-    /// Whether one resource may have `${NAME}` in a header or body; false is certain.
-    public func mayHaveVariables(at position: Int) -> Bool {
+    /// The declared size of one resource.
+    package func size(at position: Int) -> Int64? { columns.records[position].size }
+
+    /// The size of one resource that is declared, or else the one that a directory listing gives.
+    func expectedSize(at position: Int) -> Int64? {
         let record = columns.records[position]
-        return record.rarity > 0
-            || columns.traits.values[Int(record.traits)].headers.contains { !$0.value.isLiteral }
+        return record.size ?? record.likelySize
     }
 
-    /// Whether one resource may declare a digest; false is certain.
-    package func mayHaveDigest(at position: Int) -> Bool {
-        columns.records[position].digest != nil || columns.records[position].rarity > 0
+    /// The digest of a resource that declares exactly one; nil for others.
+    func onlyDigest(at position: Int) -> Digest? { columns.digest(of: columns.records[position]) }
+
+    /// Whether one resource declares a digest.
+    package func hasDigest(at position: Int) -> Bool {
+        columns.records[position].digest != nil || !kind(at: position).digests.isEmpty
     }
 
-    /// The bytes that the table takes up, apart from what only few resources have.
-    var footprint: Int { columns.arena.footprint + columns.records.footprint }
-}
+    /// Whether the server may name one resource's file.
+    public func isNamedByServer(at position: Int) -> Bool { kind(at: position).isNamedByServer }
 
-// MARK: Requests
+    /// Whether one resource's file is executable.
+    func isExecutable(at position: Int) -> Bool { kind(at: position).isExecutable }
 
-extension ResourceTable {
-    /// The hash of the request of a resource without rarities, from its bytes alone; nil for others.
-    func plainRequestHash(at position: Int) -> Int? {
+    /// Whether one resource has no mirrors.
+    func hasOneSource(at position: Int) -> Bool { kind(at: position).mirrors.isEmpty }
+
+    /// The priority and the first host of one resource.
+    package func turn(at position: Int) -> (priority: Int32, host: Host) {
+        let kind = kind(at: position)
+        return (kind.priority, Host(kind.primary.url))
+    }
+
+    /// Whether one resource has `${NAME}` in a header or body.
+    package func hasVariables(at position: Int) -> Bool {
+        let kind = kind(at: position)
+        let fields = kind.mirrors.reduce(into: kind.primary.headers) { $0 += $1.headers }
+        return kind.method != .get || fields.contains { !$0.value.isLiteral }
+    }
+
+    /// Whether a recorded version is all that one resource asks for: it declares this size, this
+    /// sha256 and no other digest, and is to be executable or not as recorded.
+    package func isSatisfied(
+        at position: Int, bySize size: Int64, sha256: UnsafeRawBufferPointer, isExecutable: Bool
+    ) -> Bool {
         let record = columns.records[position]
-        guard record.rarity == 0 else { return nil }
-        let start = record.pathLength - Int(record.sharedLength)
-        let urlEnd = record.pathLength + Int(record.urlLength)
-        let serverHash = columns.authorities.values[Int(record.authority)].serverHash
-        return columns.withBytes(at: record.position, count: urlEnd) { bytes in
-            RequestHash.value(
-                .get, serverHash, bytes[record.pathLength...], bytes[start..<record.pathLength])
+        guard record.digest == .sha256, record.size == size,
+            kind(at: position).isExecutable == isExecutable, !isNamedByServer(at: position)
+        else { return false }
+        return columns.withBytes(
+            at: record.position, offset: record.pathLength + Int(record.urlLength), count: 32
+        ) { known in
+            // Eight bytes at a time: this is asked a million times.
+            let known = UnsafeRawBufferPointer(known)
+            return sha256.count == 32
+                && stride(from: 0, to: 32, by: 8).allSatisfy { at in
+                    sha256.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+                        == known.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+                }
         }
     }
 
     /// A hash of the request to a resource's first source: equal for equal requests.
     package func requestHash(at position: Int) -> Int {
-        if let hash = plainRequestHash(at: position) { return hash }
-        let resource = self[position]
-        return requestHash(resource.method, resource.primary.url)
+        let record = columns.records[position]
+        let start = record.pathLength - Int(record.sharedLength)
+        let urlEnd = record.pathLength + Int(record.urlLength)
+        let (method, url) = (kind(at: position).method, kind(at: position).primary.url)
+        return columns.withBytes(at: record.position, count: urlEnd) { bytes in
+            RequestHash.value(
+                method, url.authority.serverHash, bytes[record.pathLength...],
+                bytes[start..<record.pathLength])
+        }
     }
 
-    func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
+    /// The same for any source.
+    static func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         url.withPathAndQuery {
             RequestHash.value(method, url.authority.serverHash, $0[...], $0[$0.endIndex...])
         }
     }
-}
 
-extension ResourceTable: Equatable {
-    /// Whether the resources are equal, one by one.
-    public static func == (left: ResourceTable, right: ResourceTable) -> Bool {
-        left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
+    private func kind(at position: Int) -> Resource {
+        columns.kinds.values[Int(columns.records[position].kind)]
     }
 }
 
-// MARK: Plain resources
+/// Where a table keeps its resources: it takes them apart, and puts them together again.
+///
+/// The columns are an object: tables are passed on very often, and a copy then counts one reference.
+/// Path, URL and a single digest lie in the arena, one after the other. Everything else about a
+/// resource is its kind, which most resources of a manifest share.
+private final class ResourceColumns: @unchecked Sendable {
+    // Sendable, because nothing changes while two tables hold it: `ResourceTable.own` makes a copy
+    // before each change, unless the one table that changes holds it alone.
+    private(set) var arena = ByteArena()
+    private(set) var records = BlockArray<ResourceRecord>()
+    /// Resources without what their records and the arena have of them.
+    private(set) var kinds = InternTable<Resource>()
+    /// A URL of the last resource's authority, which stands for that in kinds.
+    private var site: SourceURL?
+    /// The order of the paths, once it is remembered.
+    var order: PathOrder?
+    /// Whether a reader has held the resources against every rule.
+    var isValid = false
 
-extension ResourceTable {
-    /// Prepares the values that the plain resources of a manifest will share.
-    ///
-    /// `pinned` and `unpinned` are samples: they carry the traits of resources with a pin and of
-    /// those without.
-    package mutating func plainResources(
-        beneath base: SourceURL, pinned: Resource, unpinned: Resource
-    ) -> PlainResources {
-        own()
-        return columns.plainResources(beneath: base, pinned: pinned, unpinned: unpinned)
+    init() {}
+
+    init(copying other: ResourceColumns) {
+        arena = other.arena
+        records = other.records
+        kinds = other.kinds
     }
 
-    /// Adds a plain resource at the end.
-    ///
-    /// Returns false, and adds nothing, when any of its bytes needs closer inspection.
-    package mutating func append(_ plain: PlainResource, of common: PlainResources) -> Bool {
-        guard PlainBytes.isTarget(plain.path), PlainBytes.isReference(plain.reference),
-            common.authority <= Int(UInt16.max)
-        else { return false }
-        own()
-        return columns.append(plain, of: common)
+    /// Lends bytes of the arena, and counts no reference for that.
+    @inline(__always)
+    func withBytes<Result>(
+        at position: ByteArena.Position, offset: Int = 0, count: Int,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let result = body(arena.bytes(at: position, offset: offset, count: count))
+        withExtendedLifetime(self) {}
+        return result
+    }
+
+    /// Adds a resource at the end.
+    func append(_ resource: Resource) {
+        var kind = resource
+        var path = resource.target.path
+        let url = resource.primary.url
+        let digest = resource.digests.count == 1 ? resource.digests[0] : nil
+        kind.target = Target(unchecked: "")
+        kind.primary.url = site(of: url)
+        if digest != nil { kind.digests = [] }
+        (kind.size, kind.line, kind.column) = (nil, 0, 0)
+        if resource.size == nil { kind.likelySize = nil }
+
+        let (urlLength, shared) = path.withUTF8 { path in
+            url.withPathAndQuery { url in
+                let shared = ByteOrder.commonSuffix(path, url)
+                return (url.count - shared, shared)
+            }
+        }
+        var record = ResourceRecord(
+            position: arena.reserve(path.utf8.count + urlLength + (digest?.bytes.count ?? 0)),
+            pathLength: path.utf8.count, digest: digest?.algorithm)
+        path.withUTF8 { arena.append($0) }
+        url.withPathAndQuery { arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength))) }
+        digest?.bytes.withUnsafeBufferPointer { arena.append($0) }
+        record.urlLength = UInt32(urlLength)
+        record.sharedLength = UInt16(shared)
+        record.set(size: resource.size, likelySize: resource.likelySize)
+        record.line = UInt32(clamping: resource.line)
+        record.column = UInt32(clamping: resource.column)
+        record.kind = UInt32(kinds.number(of: kind))
+        records.append(record)
+    }
+
+    private func site(of url: SourceURL) -> SourceURL {
+        if let site, site.authority == url.authority { return site }
+        let site = SourceURL(url.authority, pathAndQuery: "")
+        self.site = site
+        return site
+    }
+
+    /// The resource at a position.
+    func resource(at position: Int) -> Resource {
+        let record = records[position]
+        var resource = kinds.values[Int(record.kind)]
+        resource.target = target(of: record)
+        resource.primary.url = url(of: record)
+        resource.size = record.size
+        if record.size == nil { resource.likelySize = record.likelySize }
+        if let digest = digest(of: record) { resource.digests = [digest] }
+        resource.line = Int(record.line)
+        resource.column = Int(record.column)
+        return resource
+    }
+
+    func target(of record: ResourceRecord) -> Target {
+        withBytes(at: record.position, count: record.pathLength) {
+            Target(unchecked: String(decoding: $0, as: UTF8.self))
+        }
+    }
+
+    private func url(of record: ResourceRecord) -> SourceURL {
+        let start = record.pathLength - Int(record.sharedLength)
+        let length = Int(record.urlLength)
+        let authority = kinds.values[Int(record.kind)].primary.url.authority
+        let site = authority.site.utf8
+        let text = withBytes(
+            at: record.position, count: record.pathLength + length
+        ) { bytes in
+            let count = site.count + length + Int(record.sharedLength)
+            return String(unsafeUninitializedCapacity: count) { text in
+                var end = text.update(fromContentsOf: site)
+                end = text[end...].update(fromContentsOf: bytes[record.pathLength...])
+                end = text[end...].update(fromContentsOf: bytes[start..<record.pathLength])
+                return end
+            }
+        }
+        return SourceURL(authority, requestText: text)
+    }
+
+    func digest(of record: ResourceRecord) -> Digest? {
+        guard let algorithm = record.digest else { return nil }
+        return withBytes(
+            at: record.position, offset: record.pathLength + Int(record.urlLength),
+            count: algorithm.byteCount
+        ) { Digest(algorithm, bytes: Array($0)) }
+    }
+}
+
+/// One resource as the table keeps it: 40 bytes, and its path, URL and digest in the arena.
+private struct ResourceRecord: Sendable {
+    /// Where path, URL and digest begin, one after the other.
+    var position: ByteArena.Position
+    /// The declared or the likely size; the least number when there is none.
+    private var sizeOrLeast = Int64.min
+    var line: UInt32 = 0
+    var column: UInt32 = 0
+    /// The number of its kind.
+    var kind: UInt32 = 0
+    /// The length in bytes of the URL's path and query that the arena holds.
+    var urlLength: UInt32 = 0
+    /// The length of the URL's end that is also the path's end, and is not stored again.
+    var sharedLength: UInt16 = 0
+    /// The path's length in the lower 12 bits, the digest's algorithm in the next 3, and in the
+    /// highest whether the size is only likely.
+    private var lengthAndFlags: UInt16
+
+    init(position: ByteArena.Position, pathLength: Int, digest: DigestAlgorithm?) {
+        self.position = position
+        let number = digest.flatMap { DigestAlgorithm.allCases.firstIndex(of: $0) }.map { $0 + 1 }
+        lengthAndFlags = UInt16(pathLength) | UInt16(number ?? 0) << 12
+    }
+
+    /// Enters the declared size, or else the likely one. A negative one is kept, so that it can be
+    /// refused.
+    mutating func set(size: Int64?, likelySize: Int64?) {
+        guard let known = size ?? likelySize else { return }
+        sizeOrLeast = max(known, .min + 1)
+        if size == nil { lengthAndFlags |= 0x8000 }
+    }
+
+    private var isOnlyLikely: Bool { lengthAndFlags & 0x8000 != 0 }
+    private var knownSize: Int64? { sizeOrLeast == .min ? nil : sizeOrLeast }
+
+    /// The declared size.
+    var size: Int64? { isOnlyLikely ? nil : knownSize }
+    /// The likely size, where none is declared.
+    var likelySize: Int64? { isOnlyLikely ? knownSize : nil }
+
+    var pathLength: Int { Int(lengthAndFlags & 0xFFF) }
+
+    /// The algorithm of the digest in the arena; nil when there is none.
+    var digest: DigestAlgorithm? {
+        let number = Int(lengthAndFlags >> 12 & 7)
+        return number == 0 ? nil : DigestAlgorithm.allCases[number - 1]
+    }
+}
+
+/// Equal values, mostly kept once, and referred to by number.
+struct InternTable<Value: Hashable & Sendable>: Sendable {
+    private(set) var values: [Value] = []
+    private var numbers: [Value: Int] = [:]
+    private var last = -1
+    /// How many values are looked for. Where each has its own, a dictionary of all would take more
+    /// memory than it saves.
+    private static var most: Int { 1 << 13 }
+
+    mutating func number(of value: Value) -> Int {
+        // Neighbours are mostly alike, and comparing shared storage is faster than hashing it.
+        if last >= 0, values[last] == value { return last }
+        if let number = numbers[value] {
+            last = number
+            return number
+        }
+        last = values.count
+        values.append(value)
+        if last < Self.most { numbers[value] = last }
+        return last
     }
 }

@@ -101,18 +101,8 @@ package struct Reconciler: Sendable {
             row: record)
     }
 
-    /// The step for a file that nothing pins and that is as its row says, where the resource wants
-    /// nothing else of it and no part is there: it is due.
-    package func asking(
-        about record: IndexRecord, because cause: DueCause, now: Instant
-    ) -> Decision {
-        Reconciler.asking(
-            about: record, record.stamp, because: cause,
-            means: .transfer(part: nil, ifChangedSince: record.localVersion), now: now)
-    }
-
     /// The step for a file that is as its row says, and fresh until an instant or for ever.
-    package static func keeping(_ sha256: Digest, freshUntil end: Instant?) -> Decision {
+    private static func keeping(_ sha256: Digest, freshUntil end: Instant?) -> Decision {
         Decision(
             .keep, end.map { .fresh(until: $0) } ?? .intact, means: .nothing,
             existing: .recorded(sha256: sha256))

@@ -14,14 +14,6 @@ package struct RowProjection {
     package let isExecutable: Bool
 }
 
-/// What a row says of where its file's bytes came from. The text is SQLite's own, as in `RowProjection`.
-package struct RowOrigin {
-    package let source: UnsafeBufferPointer<UInt8>?
-    package let verified: Verification
-    package let confirmedAt: Instant
-    package let freshUntil: Instant?
-}
-
 /// A walk over the rows of an index, in the order of their paths' bytes, that decodes a column only
 /// when it is asked for.
 package struct ProjectionCursor: ~Copyable {
@@ -100,25 +92,6 @@ package struct ProjectionCursor: ~Copyable {
     package var verification: Verification {
         guard let statement else { return .none }
         return text(statement, 9).flatMap(RecordDetails.verified(in:)) ?? .none
-    }
-
-    /// Where the bytes of the row's file came from, in a walk over `FileRows.everyRowWithRecord`; nil
-    /// where that is not sound.
-    package var origin: RowOrigin? {
-        guard let statement, hasRecord, sqlite3_column_type(statement, 10) == SQLITE_INTEGER,
-            let verified = text(statement, 12).flatMap(RecordDetails.verified(in:))
-        else { return nil }
-        let source = text(statement, 9)
-        let freshUntil = sqlite3_column_type(statement, 11)
-        guard source != nil || sqlite3_column_type(statement, 9) == SQLITE_NULL,
-            source.map(String.isSound) != false,
-            freshUntil == SQLITE_INTEGER || freshUntil == SQLITE_NULL
-        else { return nil }
-        return RowOrigin(
-            source: source, verified: verified,
-            confirmedAt: Instant(milliseconds: sqlite3_column_int64(statement, 10)),
-            freshUntil: freshUntil == SQLITE_NULL
-                ? nil : Instant(milliseconds: sqlite3_column_int64(statement, 11)))
     }
 
     /// The target of the row that the cursor stands at. Throws where it is none.

@@ -151,19 +151,6 @@ final class StatusOutput: Sendable {
         }
     }
 
-    /// Counts a file that needs no attention, and writes it to the document.
-    func count(_ file: borrowing IntactFile) {
-        state.withLock { state in
-            // Few runs leave troubles, and a million lookups take time.
-            let outcome = troubles.isEmpty ? nil : troubles[file.target]
-            state.dashboard.add(file, ended: outcome)
-            if lists, state.list != nil { keep(line(file.outline), &state) }
-            guard isJSON else { return }
-            file.write(to: &state.json)
-            flushIfMuch(&state)
-        }
-    }
-
     private func keep(_ line: String, _ state: inout State) {
         guard let count = state.list?.count else { return }
         if count > StatusOutput.mostKept { return state.list = nil }
@@ -208,12 +195,6 @@ final class StatusOutput: Sendable {
 
     /// Prints a line for a file.
     func list(_ file: StoredFile) { state.withLock { $0.lines.line(line(file)) } }
-
-    /// Prints a line for a file that needs no attention.
-    func list(_ file: borrowing IntactFile) {
-        let line = line(file.outline)
-        state.withLock { $0.lines.line(line) }
-    }
 
     /// Prints what is still in the buffer.
     func flush() { state.withLock { $0.lines.flush() } }

@@ -167,8 +167,6 @@ struct SyncWork {
     private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
         let count = Mutex(0)
         try await session.forEachFile(of: manifests) { file in
-            if file.isDue { count.withLock { $0 += 1 } }
-        } _: { file in
             let isDue = if case .due = file.freshness { true } else { false }
             let isMissing = file.state == .missing && !file.isOrphan
             if isDue || isMissing { count.withLock { $0 += 1 } }

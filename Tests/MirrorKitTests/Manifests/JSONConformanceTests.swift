@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func jsonStringAndNumberLengthsAreBounded() {
-        let long = String(repeating: "a", count: JSONScanner.longestText)
+        let long = String(repeating: "a", count: JSONTokenizer.longestText)
         #expect(tokens(Array("[\"\(long)\"]".utf8)) != nil)
         #expect(tokens(Array("[\"\(long)a\"]".utf8)) == nil)
         #expect(tokens(Array("[\(String(repeating: "1", count: 400))]".utf8)) == nil)
