@@ -81,8 +81,8 @@ package final class ControlServer: Sendable {
     /// Passes a client's request on, and its reply back.
     func pass(_ line: [UInt8], of client: Int, to handler: @escaping Handler) {
         let request: ControlRequest
-        do throws(ControlRefusal) { request = try ControlRequest(line: line) } catch {
-            let line = ControlReply.refused(error.words).line
+        do throws(MirrorError) { request = try ControlRequest(line: line) } catch {
+            let line = ControlReply.refused(error.message).line
             return post(.reply(client: client, line, follows: false))
         }
         Task {
@@ -111,4 +111,231 @@ package final class ControlServer: Sendable {
     }
 
     func note(followers count: Int) { followers.store(count, ordering: .relaxed) }
+}
+
+/// The thread of a control server: its listener and its clients.
+struct ControlLoop {
+    /// The most clients at a time; one more replaces the oldest client that follows no run.
+    private static let mostClients = 16
+    /// Milliseconds for which the clients can take what waits for them at the end.
+    private static let longestFarewell: Int64 = 500
+    /// Milliseconds until it accepts again after the system had no descriptor or memory for a client.
+    private static let acceptPause: Int32 = 200
+
+    private let listener: Descriptor
+    private let signal: WakeSignal
+    private var clients: [Int: ControlConnection] = [:]
+    private var last = 0
+    /// Whether the system refused a client, who waits at the listener: poll(2) would return at once.
+    private var isExhausted = false
+
+    init(listener: Descriptor, signal: WakeSignal) {
+        self.listener = listener
+        self.signal = signal
+    }
+
+    /// Serves until the server is told to stop.
+    mutating func run(server: ControlServer, handler: @escaping ControlServer.Handler) {
+        while true {
+            poll()
+            signal.clear()
+            let goesOn = server.deliver(to: &self)
+            accept()
+            for number in clients.keys.sorted() { serve(number, server, handler) }
+            server.note(followers: clients.values.count { $0.isFollower })
+            if !goesOn { return sayFarewell() }
+        }
+    }
+
+    /// Queues the answer to a request.
+    mutating func reply(_ bytes: [UInt8], to client: Int, follows: Bool) {
+        clients[client]?.answer(bytes, follows: follows)
+    }
+
+    /// Sends an event to the clients that follow the run, and leaves those that do not read.
+    mutating func sendToFollowers(_ bytes: [UInt8]) {
+        // By numbers: whoever iterates over the clients has a copy of what waits for them.
+        for number in Array(clients.keys) where clients[number]?.isFollower == true {
+            if clients[number]?.queue(bytes) == false { clients[number] = nil }
+        }
+    }
+
+    /// Waits until a client has sent something, takes something, or is gone.
+    private mutating func poll() {
+        var entries = [
+            // A negative number is left out (poll(2)).
+            pollfd(
+                fd: isExhausted ? -1 : listener.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        let numbers = Array(clients.keys)
+        for number in numbers {
+            guard let client = clients[number] else { continue }
+            entries.append(
+                pollfd(fd: client.descriptor.number, events: client.events, revents: 0))
+        }
+        let timeout = isExhausted ? ControlLoop.acceptPause : -1
+        guard Glibc.poll(&entries, nfds_t(entries.count), timeout) > 0 else { return }
+        for (number, entry) in zip(numbers, entries.dropFirst(2))
+        where Int32(entry.revents) & (POLLHUP | POLLERR | POLLNVAL) != 0 {
+            clients[number]?.isGone = true
+        }
+    }
+
+    private mutating func accept() {
+        while true {
+            let number = linux_local_accept(listener.number)
+            guard number >= 0 else {
+                isExhausted = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(-number)
+                return
+            }
+            let connection = ControlConnection(descriptor: Descriptor(owning: number))
+            let user = linux_peer_user(number)
+            guard user == Int64(geteuid()) || user == 0 else { continue }
+            if clients.count >= ControlLoop.mostClients,
+                let oldest = clients.filter({ !$0.value.isFollower }).keys.min()
+                    ?? clients.keys.min()
+            {
+                clients[oldest] = nil
+            }
+            last += 1
+            clients[last] = connection
+        }
+    }
+
+    private mutating func serve(
+        _ number: Int, _ server: ControlServer, _ handler: @escaping ControlServer.Handler
+    ) {
+        // Taken out, so that its bytes have one owner and are not copied.
+        guard var client = clients.removeValue(forKey: number) else { return }
+        client.receive()
+        while let line = client.takeLine() { server.pass(line, of: number, to: handler) }
+        client.refuseOverlong()
+        client.flush()
+        if !client.isOver { clients[number] = client }
+    }
+
+    /// Lets the clients take what waits for them.
+    private mutating func sayFarewell() {
+        let end = SystemClock.monotonic() + ControlLoop.longestFarewell
+        while true {
+            for number in Array(clients.keys) {
+                clients[number]?.flush()
+                if clients[number]?.waits != true || clients[number]?.isGone == true {
+                    clients[number] = nil
+                }
+            }
+            let left = end - SystemClock.monotonic()
+            if clients.isEmpty || left <= 0 { return }
+            var entries = clients.values.map {
+                pollfd(fd: $0.descriptor.number, events: Int16(POLLOUT), revents: 0)
+            }
+            _ = Glibc.poll(&entries, nfds_t(entries.count), Int32(left))
+        }
+    }
+}
+
+/// A client of a control server: the bytes that it has sent, and those that wait for it.
+struct ControlConnection {
+    /// The most bytes that wait for a client.
+    private static let mostWaiting = 4 << 20
+    /// How many bytes are sent at once rather than a few at a time.
+    private static let worthSending = 64 << 10
+
+    let descriptor: Descriptor
+    private(set) var isFollower = false
+    /// Whether nobody is there to take anything.
+    var isGone = false
+    /// Whether nothing more is read from it.
+    private var isAtEnd = false
+    /// How many of its requests are not answered.
+    private var unanswered = 0
+    private var received: [UInt8] = []
+    private var waiting: [UInt8] = []
+    /// How many of the bytes that wait were taken.
+    private var taken = 0
+
+    init(descriptor: Descriptor) { self.descriptor = descriptor }
+
+    /// Whether bytes wait for it.
+    var waits: Bool { taken < waiting.count }
+
+    /// What poll(2) is to tell of it.
+    var events: Int16 { Int16((isAtEnd ? 0 : POLLIN) | (waits ? POLLOUT : 0)) }
+
+    /// Whether it needs nothing more. One that has closed its side for writing still gets its answers,
+    /// and what it follows.
+    var isOver: Bool { isGone || isAtEnd && unanswered == 0 && !waits && !isFollower }
+
+    /// Queues the answer to a request.
+    mutating func answer(_ bytes: [UInt8], follows: Bool) {
+        unanswered -= 1
+        if follows { isFollower = true }
+        waiting += bytes
+        if waiting.count - taken > ControlConnection.mostWaiting { isGone = true }
+    }
+
+    /// Queues bytes of what it follows; false when it has not read for too long.
+    mutating func queue(_ bytes: [UInt8]) -> Bool {
+        waiting += bytes
+        if waiting.count - taken > ControlConnection.worthSending { flush() }
+        return waiting.count - taken <= ControlConnection.mostWaiting
+    }
+
+    /// Takes what has arrived.
+    mutating func receive() {
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while !isAtEnd, received.count <= ControlRequest.longestLine {
+            let count = buffer.withUnsafeMutableBytes {
+                read(descriptor.number, $0.baseAddress, $0.count)
+            }
+            if count > 0 {
+                received += buffer[..<count]
+            } else if count < 0, errno == EAGAIN || errno == EINTR {
+                return
+            } else {
+                isAtEnd = true
+            }
+        }
+    }
+
+    /// The next whole line, without its line break.
+    mutating func takeLine() -> [UInt8]? {
+        guard let end = received.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        defer { received.removeFirst(end + 1) }
+        unanswered += 1
+        return Array(received[..<end])
+    }
+
+    /// Answers a line that is longer than any request, and reads no more.
+    mutating func refuseOverlong() {
+        guard !isAtEnd, received.count > ControlRequest.longestLine else { return }
+        let limit = ControlRequest.longestLine >> 10
+        waiting += ControlReply.refused("the request is longer than \(limit) KiB").line
+        isAtEnd = true
+    }
+
+    /// Sends as much as the client takes now.
+    mutating func flush() {
+        while waits {
+            let count = waiting.withUnsafeBytes { bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
+                return Glibc.send(
+                    descriptor.number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno != EAGAIN { isGone = true }
+                break
+            }
+            taken += count
+        }
+        if !waits {
+            waiting.removeAll(keepingCapacity: waiting.count < ControlConnection.worthSending)
+            taken = 0
+        } else if taken > ControlConnection.mostWaiting / 4 {
+            waiting.removeFirst(taken)
+            taken = 0
+        }
+    }
 }

@@ -1,3 +1,5 @@
+internal import CLinux
+internal import Glibc
 internal import MirrorManifests
 public import MirrorModel
 internal import MirrorStore
@@ -62,4 +64,304 @@ public enum ExportDestination: Sendable {
     case path(String)
     /// A function that takes the chunks of a text. Folders cannot go there.
     case sink(@Sendable ([UInt8]) throws -> Void)
+}
+
+/// The files that an export takes, chosen before anything is written.
+struct ExportChoice {
+    private(set) var report: ExportReport
+    /// What is known of the files in a list.
+    private var resources = ResourceTable([])
+    /// The files of a folder, in the order of their targets' bytes.
+    private(set) var copies: [ExportedCopy] = []
+    private let view: TreeView
+    private let isCancelled: @Sendable () -> Bool
+
+    /// Selects resources and decides about each.
+    init(
+        _ manifests: [Manifest], as format: ExportFormat, options: PlanOptions, view: TreeView,
+        isCancelled: @escaping @Sendable () -> Bool
+    ) throws {
+        report = ExportReport(format: format)
+        self.view = view
+        self.isCancelled = isCancelled
+        let wanted = try Wanted(manifests, options: options, index: view.index)
+        try wanted.refuseUnknownNames(options)
+        var names: [String: Digest] = [:]
+        for entry in wanted.entries {
+            try take(wanted.resource(of: entry), &names)
+            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
+        }
+    }
+
+    private mutating func take(_ resource: Resource, _ names: inout [String: Digest]) throws {
+        let format = report.format
+        let record = try view.index?.record(for: resource.target)
+        let described = record.flatMap { record in
+            let keys = resource.sources.map { SourceKey($0.url) }
+            return resource.described(
+                by: record,
+                isOfSource: record.provenance.map { keys.contains($0.source) } ?? true)
+        }
+        let isThere = try format.needsFiles && described != nil && hasFile(record)
+        let resource = described ?? resource
+        switch format.verdict(on: resource, isThere: isThere) {
+        case .pass: report.passed += 1
+        case .omit(let reason): report.omit(resource.target, reason)
+        case .take(let name):
+            if format.isFolder, let record {
+                if let other = names.updateValue(record.sha256, forKey: name) {
+                    // One copy serves two URLs of the same bytes.
+                    if other != record.sha256 { report.omit(resource.target, .nameTaken) }
+                    names[name] = other
+                    return
+                }
+                copies.append(ExportedCopy(record: record, name: name))
+                report.bytes += record.stamp.size
+            } else {
+                resources.append(
+                    format == .metalink ? resource.withoutSecretsOfSources : resource)
+            }
+            report.files += 1
+        }
+    }
+
+    /// Whether the tree has the bytes of a row: a file that was touched or copied is read again.
+    private func hasFile(_ record: IndexRecord?) throws -> Bool {
+        guard let record, let root = view.root else { return false }
+        var scan = StatCursor(root)
+        guard case .file(let stamp, _) = try scan.look(at: record.target) else { return false }
+        if stamp == record.stamp { return true }
+        guard stamp.size == record.stamp.size else { return false }
+        let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)
+        return read?.digests.first == record.sha256
+    }
+
+    /// Writes what was chosen.
+    mutating func write(to destination: ExportDestination, root path: String) throws {
+        let writer = ExportWriter(report.format, root: path)
+        let manifest = Manifest(name: nil, owner: report.format.rawValue, resources: resources)
+        switch destination {
+        case .sink(let sink):
+            guard !report.format.isFolder else {
+                throw MirrorError(.usage, "\(report.format.title) is a folder. Name a path for it.")
+            }
+            try writer.write(manifest, to: sink)
+        case .path(let output):
+            report.output = output
+            if report.format.isFolder {
+                guard let root = view.root else { return }
+                let folder = try ExportFolder(at: output)
+                do { try fill(folder, from: root) } catch {
+                    folder.remove()
+                    throw error
+                }
+            } else {
+                try FileReplacement(of: output).write { sink in
+                    try writer.write(manifest, to: sink)
+                }
+            }
+        }
+    }
+
+    private func fill(_ folder: ExportFolder, from root: RootDirectory) throws {
+        var bag = report.format == .bagit ? Bag(now: SystemClock.now()) : nil
+        for copy in copies {
+            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
+            try folder.add(copy, from: root, isCancelled: isCancelled)
+            bag?.add(copy)
+        }
+        for (name, text) in bag?.files ?? [] { try folder.add(text, named: name) }
+        try folder.promote()
+    }
+}
+
+/// A file that goes into a folder.
+struct ExportedCopy {
+    let record: IndexRecord
+    /// Its path in the folder.
+    let name: String
+}
+
+/// A folder outside the tree that is filled under a hidden name, and gets its own when it is whole.
+///
+/// Files are copied, or share extents that the file system parts at the first change. They are no
+/// hard links: whoever edits one would edit the tree's. A killed process leaves the hidden folder,
+/// which nobody holds with flock(2) then; the next export to the same path removes it.
+final class ExportFolder {
+    private let path: String
+    private let hidden: DirectoryEntry
+    private let name: String
+    /// Its descriptor, locked as long as the export lasts.
+    private let hold: Descriptor
+    private let content: RootDirectory
+    private var folders: FolderCache
+
+    /// Makes the hidden folder. Throws `MirrorError` with `usage` if something is at the path.
+    init(at path: String) throws {
+        let hasSlash = path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/")
+        let trimmed = hasSlash ? path.prefix(bytes: path.utf8.count - 1) : path
+        name = PathText.name(of: trimmed)
+        let isDeep = trimmed.utf8.contains(UInt8(ascii: "/"))
+        let above = isDeep ? PathText.folder(of: trimmed) + "/" : "./"
+        self.path = trimmed
+        do throws(Errno) {
+            let parent = Descriptor(
+                owning: try retrying("open", above) {
+                    linux_openat(AT_FDCWD, above, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+                })
+            if try DirectoryEntry(folder: parent, name: name, path: path).status() != nil {
+                throw Errno(number: EEXIST, call: "mkdir", path: path)
+            }
+            ExportFolder.removeLeftovers(of: name, in: parent, path: above)
+            (hidden, hold) = try ExportFolder.makeHidden(for: name, in: parent, path: path)
+        } catch {
+            throw ExportFolder.sentence(on: error, path: path)
+        }
+        content = try RootDirectory(opening: above + hidden.name)
+        folders = FolderCache(content)
+    }
+
+    /// Makes a hidden folder and holds it.
+    ///
+    /// Until it is held, another export to the same path takes it for a leftover and removes it. Then
+    /// the next one gets another name.
+    private static func makeHidden(
+        for name: String, in parent: Descriptor, path: String
+    ) throws(Errno) -> (DirectoryEntry, Descriptor) {
+        for _ in 0..<100 {
+            let fresh = stem(of: name) + RandomBytes.hex(8)
+            let hidden = DirectoryEntry(folder: parent, name: fresh, path: path)
+            try retryingLibc("mkdir", path) { mkdirat(parent.number, fresh, 0o755) }
+            do throws(Errno) {
+                let hold = try hidden.open(O_RDONLY | O_DIRECTORY)
+                guard linux_flock(hold.number, LOCK_EX | LOCK_NB) == 0 else { continue }
+                // One that was removed before it was held has no name any more.
+                let inode = try hold.status(path: path).stamp.inode
+                if try hidden.status()?.stamp.inode == inode {
+                    return (hidden, hold)
+                }
+            } catch {
+                if error.number != ENOENT { throw error }
+            }
+        }
+        throw Errno(number: EBUSY, call: "flock", path: path)
+    }
+
+    private static func sentence(on error: Errno, path: String) -> MirrorError {
+        guard error.number == EEXIST else { return MirrorError(error) }
+        return MirrorError(
+            .usage,
+            "\(path.printable): it is there already, and an export replaces nothing. Name a folder that is not there yet."
+        )
+    }
+
+    private static func stem(of name: String) -> String { ".\(name.prefix(bytes: 160)).mirror-" }
+
+    private static func removeLeftovers(of name: String, in parent: Descriptor, path: String) {
+        let stem = stem(of: name)
+        for other in (try? parent.names(path: path, containing: stem)) ?? [] {
+            guard other.utf8.starts(with: stem.utf8),
+                Hex.decode(other.utf8.dropFirst(stem.utf8.count))?.count == 8
+            else { continue }
+            let entry = DirectoryEntry(folder: parent, name: other, path: other)
+            guard let folder = try? entry.open(O_RDONLY | O_DIRECTORY),
+                linux_flock(folder.number, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            try? entry.removeTree()
+        }
+    }
+
+    /// Copies a file of the tree, and compares the copy's digest with the row.
+    func add(
+        _ copy: ExportedCopy, from root: RootDirectory, isCancelled: () -> Bool
+    ) throws {
+        let target = copy.record.target
+        do throws(Errno) {
+            let source = try root.openFile(target.path)
+            guard try source.status(path: target.path).isFile else {
+                throw Errno(number: EISDIR, call: "open", path: target.path)
+            }
+            let file = try make(copy.name, mode: copy.record.isExecutable ? 0o755 : 0o644)
+            try FileCopy.copy(from: source, to: file, path: copy.name)
+            let digests = try FileDigests.compute(
+                file, algorithms: [.sha256], path: copy.name, isCancelled: isCancelled)
+            if digests?.first == copy.record.sha256 { return }
+        } catch { throw MirrorError(error, target: target) }
+        if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
+        throw MirrorError(
+            .sourceChanged,
+            "\(target): it changed while it was copied, so nothing was exported. Run again.",
+            target: target)
+    }
+
+    /// Adds a text.
+    func add(_ text: [UInt8], named name: String) throws {
+        do throws(Errno) { try make(name, mode: 0o644).write(text, at: 0, path: name) } catch {
+            throw MirrorError(error)
+        }
+    }
+
+    private func make(_ path: String, mode: UInt32) throws(Errno) -> Descriptor {
+        let (folder, name) = FolderCache.split(path)
+        let parent = try folders.make(folder).descriptor
+        return try DirectoryEntry(folder: parent, name: name, path: path)
+            .open(O_RDWR | O_CREAT | O_EXCL, mode: mode)
+    }
+
+    /// Brings everything to the disk, and gives the folder its name.
+    func promote() throws {
+        do throws(Errno) {
+            // The descriptor is older than each write, so an error of any of them is reported.
+            try retrying("syncfs", path) { linux_syncfs(content.descriptor.number) }
+            try hidden.renameToFree(hidden.sibling(name))
+            try hidden.folder.flush(path: path)
+        } catch { throw ExportFolder.sentence(on: error, path: path) }
+    }
+
+    /// Removes what was made so far.
+    func remove() { try? hidden.removeTree() }
+}
+
+/// The tag files of a BagIt bag (RFC 8493 §2).
+struct Bag {
+    private let now: Instant
+    private var payload: [UInt8] = []
+    private var bytes: Int64 = 0
+    private var count = 0
+
+    init(now: Instant) { self.now = now }
+
+    /// Takes a file of the payload, whose name begins with `data/`.
+    mutating func add(_ copy: ExportedCopy) {
+        payload += Bag.line(copy.record.sha256.hex, copy.name)
+        bytes += copy.record.stamp.size
+        count += 1
+    }
+
+    /// The tag files by their names; the list of their digests is last.
+    var files: [(name: String, text: [UInt8])] {
+        let declaration = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+        let date = now.rfc3339.prefix(10)
+        let about = """
+            Bag-Software-Agent: mirror \(MirrorVersion.current)
+            Bagging-Date: \(date)
+            Payload-Oxum: \(bytes).\(count)
+
+            """
+        let files = [
+            ("bagit.txt", Array(declaration.utf8)), ("bag-info.txt", Array(about.utf8)),
+            ("manifest-sha256.txt", payload),
+        ]
+        var tags: [UInt8] = []
+        for (name, text) in files {
+            var hasher = ByteHasher(.sha256)
+            text.withUnsafeBytes { hasher.update($0) }
+            tags += Bag.line(hasher.finish().hex, name)
+        }
+        return files + [("tagmanifest-sha256.txt", tags)]
+    }
+
+    private static func line(_ hex: String, _ name: String) -> String.UTF8View {
+        "\(hex)  \(BagEscapes.encoded(name))\n".utf8
+    }
 }

@@ -1,4 +1,7 @@
+internal import CLinux
+internal import Glibc
 internal import MirrorModel
+internal import MirrorParts
 internal import MirrorStore
 internal import MirrorSystem
 
@@ -83,5 +86,192 @@ struct ManifestRecording: Sendable {
             do throws(Errno) { try engine.index.makeDurable() } catch { throw MirrorError(error) }
             ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
         }
+    }
+}
+
+/// The facts about a manifest that a session has read, for the index to remember.
+struct FetchedManifest: Sendable {
+    var record: ManifestRecord
+    /// The path that it was read from; nil for a URL.
+    var path: String?
+    /// The text that becomes the last good copy; nil if the copy is current.
+    var text: ManifestText?
+
+    /// The `whereabouts` of the manifest that these facts belong to.
+    var whereabouts: Manifest.Whereabouts {
+        if case .url(let key) = record.place { return .url(key) }
+        return .file(path: path ?? "")
+    }
+
+    /// The row to write, after its copy; nil if the existing row says the same.
+    func record(
+        after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool,
+        copy: ManifestCopy.Taken?
+    ) throws(MirrorError) -> ManifestRecord? {
+        var record = record
+        record.place = path.map { ManifestPlace(path: $0, root: rootPath) } ?? record.place
+        record.syncedAt = SystemClock.now()
+        let hasCopy = row.map { ManifestCopy.isThere($0, in: root) } ?? false
+        let isSame =
+            hasCopy && row?.place == record.place && row?.stamp == record.stamp
+            && row?.hint == record.hint
+        if path != nil, isSame, !isSynced, row?.hint == record.hint { return nil }
+        if path == nil, text == nil {
+            // The server confirmed the copy that the row named.
+            record.copiedAt = SystemClock.now()
+        } else if let row, isSame, path != nil {
+            (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
+            record.copiedAt = row.copiedAt
+        } else {
+            try takeCopy(into: &record, after: hasCopy ? row : nil, root, copy)
+        }
+        return record
+    }
+
+    /// Whether its file has not been written to since it was read.
+    var isAsRead: Bool {
+        guard case .open(let file)? = text else { return true }
+        return (try? file.status(path: path ?? ""))?.stamp == record.stamp
+    }
+
+    /// Takes a copy of the text, unless the previous copy has the same text.
+    private func takeCopy(
+        into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory,
+        _ taken: ManifestCopy.Taken?
+    ) throws(MirrorError) {
+        guard let text else { return }
+        if case .open(let file) = text {
+            guard isAsRead else {
+                // The file was written to since it was read, so the next run takes the copy.
+                record.stamp = nil
+                (record.copyName, record.copyDigest) = (row?.copyName, row?.copyDigest)
+                record.copiedAt = row?.copiedAt
+                return
+            }
+            if let row, let known = row.copyDigest,
+                let digest = try? ManifestCopy.digest(of: file, path: path ?? ""), digest == known
+            {
+                (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
+                record.copiedAt = row.copiedAt
+                return
+            }
+        }
+        var copy = taken.flatMap { ManifestCopy.isThere($0.name, in: root) ? $0 : nil }
+        if copy == nil { copy = try ManifestCopy.write(text, of: record.name, in: root) }
+        guard let copy else { return }
+        (record.copyName, record.copyDigest) = (copy.name, copy.digest)
+        record.copiedAt = SystemClock.now()
+    }
+}
+
+/// The last good copy of a manifest: a file in `.mirror/manifests/`.
+///
+/// A copy of another text has another name. So a crash between the write of a copy and the write of
+/// its row leaves the previous copy, with the row that names it. A copy that no row names is
+/// removed after the next write.
+struct ManifestCopy: Sendable {
+    let record: ManifestRecord
+    /// The copy, open for reading; its bytes have the recorded digest.
+    let file: Descriptor
+
+    private static let folder = ".mirror/manifests"
+
+    /// Opens the copy that a row names; nil if it is missing, or differs from what was written.
+    init?(of record: ManifestRecord, in root: RootDirectory?) {
+        guard let root, let name = record.copyName, let digest = record.copyDigest,
+            let file = try? root.openFile(ManifestCopy.folder + "/" + name),
+            let read = try? FileDigests.compute(file, algorithms: [.sha256], path: name),
+            read.first == digest
+        else { return nil }
+        self.record = record
+        self.file = file
+    }
+
+    /// Whether the copy that a row names exists; its bytes are not checked.
+    static func isThere(_ record: ManifestRecord, in root: RootDirectory) -> Bool {
+        record.copyName.map { isThere($0, in: root) } ?? false
+    }
+
+    /// Whether a copy with this name exists; its bytes are not checked.
+    static func isThere(_ name: String, in root: RootDirectory) -> Bool {
+        (try? root.openFile(folder + "/" + name)) != nil
+    }
+
+    /// The version for a conditional request.
+    var version: LocalVersion? {
+        guard let provenance = record.provenance, let digest = record.copyDigest else { return nil }
+        return LocalVersion(
+            provenance: provenance, validators: record.validators, size: 0, sha256: digest)
+    }
+
+    /// A copy that was written and flushed, and that no row names yet.
+    struct Taken: Sendable {
+        let name: String
+        let digest: Digest
+    }
+
+    /// Writes a manifest's text to a new file and flushes it.
+    static func write(
+        _ text: ManifestText, of manifest: String, in root: RootDirectory
+    ) throws(MirrorError) -> Taken {
+        do throws(Errno) {
+            let folder = try root.makeFolder(ManifestCopy.folder)
+            let hidden = "." + RandomBytes.hex(16)
+            let path = ManifestCopy.folder + "/" + hidden
+            let file = Descriptor(
+                owning: try retrying("openat", path) {
+                    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+                    // A manifest may hold a token, and its file may be readable by its owner only.
+                    return linux_openat(folder.number, hidden, flags, 0o600)
+                })
+            do throws(Errno) {
+                try fill(file, with: text, path: path)
+                guard let digest = try digest(of: file, path: path) else {
+                    throw Errno(number: EIO, call: "read", path: path)
+                }
+                let owner = ByteHasher.digest(.sha256, of: Array(manifest.utf8))
+                let name = "\(owner.hex.prefix(16)).\(digest.hex.prefix(32)).manifest"
+                try file.flushBytes(path: path)
+                try retryingLibc("renameat", path) {
+                    renameat(folder.number, hidden, folder.number, name)
+                }
+                try folder.flush(path: ManifestCopy.folder)
+                return Taken(name: name, digest: digest)
+            } catch {
+                unlinkat(folder.number, hidden, 0)
+                throw error
+            }
+        } catch { throw MirrorError(error) }
+    }
+
+    /// The sha256 of an open file.
+    static func digest(of file: Descriptor, path: String) throws(Errno) -> Digest? {
+        try FileDigests.compute(file, algorithms: [.sha256], path: path)?.first
+    }
+
+    /// Removes the copies that no row names. A leftover copy only takes up disk space.
+    static func sweep(_ root: RootDirectory, keeping records: [ManifestRecord]) {
+        guard let folder = try? root.openFolder(ManifestCopy.folder),
+            let names = try? folder.names(path: ManifestCopy.folder)
+        else { return }
+        let known = Set(records.compactMap(\.copyName))
+        for name in names where !known.contains(name) { unlinkat(folder.number, name, 0) }
+    }
+
+    private static func fill(
+        _ file: Descriptor, with text: ManifestText, path: String
+    ) throws(Errno) {
+        switch text {
+        case .memory(let bytes): try file.write(bytes, at: 0, path: path)
+        case .file(let part): try copy(from: part.descriptor, to: file, path: path)
+        case .open(let source): try copy(from: source.number, to: file, path: path)
+        }
+    }
+
+    private static func copy(
+        from number: Int32, to file: Descriptor, path: String
+    ) throws(Errno) {
+        let origin = Descriptor(owning: try retrying("dup", path) { dup(number) })
+        try FileCopy.copy(from: origin, to: file, path: path)
     }
 }

@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorManifests
 public import MirrorModel
+internal import MirrorSystem
 
 /// The place that a manifest is read from, as a user names it.
 public enum ManifestSource: Sendable, Hashable {
@@ -87,4 +88,119 @@ public struct LoadedManifests: Sendable {
     public var freshUntil: [Instant?] = []
     /// Notices for people, for example of the use of an old copy.
     public var notices: [Notice] = []
+}
+
+extension Manifest {
+    /// Makes one manifest of several lists, whose files are together in one tree.
+    ///
+    /// A file that several of them name becomes one resource, if they do not contradict each other.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the new manifest, which owns its files.
+    ///   - lists: the lists that were read; errors name them by their labels.
+    /// - Throws: `ManifestRefusal` with each file that two lists describe differently.
+    public static func joined(
+        name: String, _ lists: [DecodedManifest]
+    ) throws(ManifestRefusal) -> Manifest {
+        var files = JoinedResources()
+        var labels: [String] = []
+        for list in lists {
+            let label = list.manifest.label ?? list.manifest.owner
+            for resource in list.manifest.resources where files.add(resource) {
+                labels.append(label)
+            }
+        }
+        let manifest = Manifest(name: name, owner: name, resources: files.resources)
+        try manifest.refuse(manifest.flaws(), labels)
+        return manifest
+    }
+
+    private func refuse(_ flaws: [ManifestFlaw], _ labels: [String]) throws(ManifestRefusal) {
+        guard !flaws.isEmpty else { return }
+        let shown = flaws.prefix(DiagnosticLog.limit).map { flaw in
+            let place = resources.place(at: flaw.position)
+            let other = Quoted(labels[flaw.otherPosition])
+            return Diagnostic(
+                file: labels[flaw.position], line: place.line, column: place.column,
+                severity: .error, message: "\(sentence(on: flaw)) (the other is in \(other))")
+        }
+        throw ManifestRefusal(diagnostics: Array(shown), omitted: flaws.count - shown.count)
+    }
+}
+
+extension Manifest {
+    /// Refuses a manifest in which a resource declares no digest that proves its bytes.
+    ///
+    /// Throws `ManifestRefusal`, which names up to 20 of these resources with their places.
+    ///
+    /// - Parameter label: the user's name for the manifest; nil stands for the place that it was
+    ///   read from.
+    public func refuseUnpinned(label: String? = nil) throws(ManifestRefusal) {
+        var diagnostics: [Diagnostic] = []
+        var count = 0
+        for position in resources.indices where resources[position].pin == nil {
+            count += 1
+            guard diagnostics.count < DiagnosticLog.limit else { continue }
+            let place = resources.place(at: position)
+            diagnostics.append(
+                Diagnostic(
+                    file: label ?? origin, line: place.line, column: place.column,
+                    severity: .error,
+                    message:
+                        "\(resources.target(at: position)) has no sha256, sha512 or integrity, and all"
+                        + " resources must be pinned; add one"))
+        }
+        guard count > 0 else { return }
+        throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)
+    }
+
+    /// The place that the manifest was read from, as diagnostics call it.
+    private var origin: String {
+        switch whereabouts {
+        case .file(let path): path
+        case .url(let key): key.description
+        case .standardInput: "<stdin>"
+        case .code: owner
+        }
+    }
+}
+
+/// The values for `${NAME}` in headers and bodies, and the origins that may get them.
+public struct Secrets: Sendable {
+    /// Which names are granted, and to which origins.
+    public var grants: [Grant] = []
+    /// Values by name.
+    public var environment: [String: String] = [:]
+    /// A folder with one file for each name, read if the environment has no value.
+    public var credentialsFolder: String?
+
+    /// Grants no value to any origin.
+    public init() {}
+
+    /// Takes grants, and the values of this process for them.
+    ///
+    /// The values come from the environment, and from `$CREDENTIALS_DIRECTORY` as systemd sets it
+    /// (systemd.exec(5)).
+    public static func ofThisProcess(grants: [Grant]) -> Secrets {
+        var secrets = Secrets()
+        secrets.grants = grants
+        for grant in grants {
+            if let value = getenv(grant.name) {
+                secrets.environment[grant.name] = String(cString: value)
+            }
+        }
+        secrets.credentialsFolder = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
+        return secrets
+    }
+
+    /// The text of a credential's file, up to 64 KiB; nil if there is none.
+    func credential(named name: String) -> String? {
+        guard let folder = credentialsFolder, !folder.isEmpty else { return nil }
+        // A pipe would be waited for; it cannot be read at a position.
+        let number = open(folder + "/" + name, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        let file = Descriptor(owning: number)
+        guard let bytes = try? file.bytes(at: 0, count: 64 << 10, path: name) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import MirrorManifests
 internal import MirrorModel
@@ -160,5 +161,125 @@ extension DeviceSettings.Value {
         case .flag(let flag): flag ? "true" : "false"
         case .texts(let texts): texts.joined(separator: ", ")
         }
+    }
+}
+
+/// A small file outside the tree that is always whole: read at once, and replaced at once.
+package enum ReplacedFile {
+    /// Replaces the file's bytes. Throws `MirrorError`; the old file then stays.
+    package static func write(_ bytes: [UInt8], to path: String) throws {
+        try FileReplacement(of: path).write { try $0(bytes) }
+    }
+
+    /// How long a change waits for others in the same folder, in milliseconds; whoever asked a run for it
+    /// waits for five seconds.
+    private static let longestWait: Int64 = 4_000
+
+    /// Reads and replaces a file of a folder while nobody else does so in this way.
+    ///
+    /// Without it, the later of two changes would undo the other. Where there is no such folder, or no
+    /// lock on it (flock(2)), the body runs as it is. Throws `MirrorError` with `locked` where another
+    /// change takes more than four seconds, and what the body throws.
+    package static func changing<Value>(
+        in folder: String, _ body: () throws -> Value
+    ) throws -> Value {
+        let number = linux_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard number >= 0 else { return try body() }
+        let hold = Descriptor(owning: number)
+        let end = SystemClock.monotonic() + longestWait
+        while linux_flock(hold.number, LOCK_EX | LOCK_NB) == -EWOULDBLOCK {
+            guard SystemClock.monotonic() < end else {
+                throw MirrorError(
+                    .locked,
+                    "\(folder.printable): others have been changing files in it for seconds. Try again later."
+                )
+            }
+            usleep(10_000)
+        }
+        return try withExtendedLifetime(hold) { try body() }
+    }
+
+    /// The text of a regular file of at most a mebibyte. Throws `MirrorError` with `inputOutput`.
+    package static func text(at path: String) throws -> String {
+        do throws(Errno) {
+            let file = Descriptor(
+                owning: try retrying("open", path) {
+                    linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
+                })
+            // A pipe would wait for its writer.
+            guard try file.status(path: path).isFile else {
+                throw Errno(number: EINVAL, call: "open", path: path)
+            }
+            return String(
+                decoding: try file.bytes(at: 0, count: 1 << 20, path: path), as: UTF8.self)
+        } catch { throw MirrorError(error) }
+    }
+}
+
+extension PausedTargets {
+    private static let name = ".mirror/paused.json"
+    private static let longest = 16 << 20
+
+    /// What is paused at a place; nothing where there is no root.
+    init(at location: RootLocation) throws {
+        if let root = try location.openIfThere() {
+            try self.init(in: root)
+        } else {
+            self.init()
+        }
+    }
+
+    /// Reads what is paused, and writes it as the body changes it, while nobody else does. Blocks the
+    /// calling thread.
+    static func change<Value>(
+        at location: RootLocation, _ change: (inout PausedTargets) -> Value
+    ) throws -> Value {
+        try ReplacedFile.changing(in: location.path + "/.mirror") {
+            let before = try PausedTargets(at: location)
+            var paused = before
+            let value = change(&paused)
+            if paused != before { try paused.write(toRoot: location.path) }
+            return value
+        }
+    }
+
+    init(in root: RootDirectory) throws {
+        self.init()
+        let path = root.path + "/" + PausedTargets.name
+        let bytes: [UInt8]
+        do throws(Errno) {
+            let file = try root.openFile(PausedTargets.name)
+            bytes = try file.bytes(at: 0, count: PausedTargets.longest, path: path)
+        } catch {
+            if error.number == ENOENT { return }
+            throw MirrorError(error)
+        }
+        guard let tree = try? JSONTree(bytes, file: path) else {
+            throw MirrorError(
+                .inputOutput,
+                "\(path): this file is no JSON, so it is not known what is paused. Remove it to resume everything."
+            )
+        }
+        all = tree["all"]?.bool ?? false
+        targets = Set(
+            (tree["targets"]?.elements ?? []).compactMap { $0.string.flatMap { try? Target($0) } })
+    }
+
+    private func write(toRoot root: String) throws {
+        let path = root + "/" + PausedTargets.name
+        guard !isEmpty else {
+            if unlink(path) != 0, errno != ENOENT {
+                throw MirrorError(Errno(number: errno, call: "unlink", path: path))
+            }
+            return
+        }
+        var json = JSONWriter(indentation: 2)
+        json.object { json in
+            json.member("v", 1)
+            json.member("all", all)
+            json.member("targets", targets.sorted().map(\.path))
+        }
+        json.newline()
+        try ReplacedFile.write(json.take(), to: path)
     }
 }

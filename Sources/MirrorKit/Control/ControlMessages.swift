@@ -1,0 +1,338 @@
+internal import MirrorManifests
+package import MirrorModel
+
+/// A request from another process to a run: one line of JSON.
+package enum ControlRequest: Sendable, Hashable {
+    /// Stop asking for bytes of these targets; an empty list stands for all targets.
+    ///
+    /// - Parameter isSticky: whether the pause also holds for later runs.
+    case pause([Target], isSticky: Bool)
+    /// Ask for bytes again.
+    case resume([Target])
+    /// End the transfers of these targets; an empty list ends the run.
+    case cancel([Target], discardingParts: Bool)
+    /// Describe the process and its run.
+    case describe
+    /// Send the events of the run until the connection ends.
+    case follow
+
+    /// The longest line that is read, in bytes.
+    package static let longestLine = 64 << 10
+
+    /// Reads a line without its line break.
+    ///
+    /// Throws `MirrorError` with `usage`; its message is the end of a sentence.
+    package init(line: [UInt8]) throws(MirrorError) {
+        guard let tree = try? JSONTree(line, file: "request") else {
+            throw MirrorError(.usage, "the request is no JSON")
+        }
+        guard tree["v"]?.int == 1, let verb = tree["do"]?.string else {
+            throw MirrorError(.usage, "the request is of another version")
+        }
+        switch verb {
+        case "pause":
+            self = .pause(
+                try ControlRequest.targets(tree),
+                isSticky: try ControlRequest.flag("sticky", tree))
+        case "resume": self = .resume(try ControlRequest.targets(tree))
+        case "cancel":
+            self = .cancel(
+                try ControlRequest.targets(tree),
+                discardingParts: try ControlRequest.flag("discard", tree))
+        case "describe": self = .describe
+        case "follow": self = .follow
+        default: throw MirrorError(.usage, "this mirror cannot \(Escaped(verb, limit: 40))")
+        }
+    }
+
+    /// The targets. A list that is missing, or none, must not stand for all of them.
+    private static func targets(_ tree: JSONTree) throws(MirrorError) -> [Target] {
+        guard case .array(let elements) = tree["targets"]?.value else {
+            throw MirrorError(.usage, "targets is no list")
+        }
+        var targets: [Target] = []
+        for element in elements {
+            guard let text = element.string, let target = try? Target(text) else {
+                throw MirrorError(.usage, "a target is none")
+            }
+            targets.append(target)
+        }
+        return targets
+    }
+
+    private static func flag(_ key: String, _ tree: JSONTree) throws(MirrorError) -> Bool {
+        guard let value = tree[key] else { return false }
+        guard let flag = value.bool else {
+            throw MirrorError(.usage, "\(key) is neither true nor false")
+        }
+        return flag
+    }
+
+    /// The line, with its line break.
+    package var line: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            switch self {
+            case .pause(let targets, let isSticky):
+                write("pause", targets, to: &json)
+                json.member("sticky", isSticky)
+            case .resume(let targets): write("resume", targets, to: &json)
+            case .cancel(let targets, let discardingParts):
+                write("cancel", targets, to: &json)
+                json.member("discard", discardingParts)
+            case .describe: json.member("do", "describe")
+            case .follow: json.member("do", "follow")
+            }
+        }
+        json.newline()
+        return json.take()
+    }
+
+    /// The same as requests that are not too long to be read.
+    package var pieces: [ControlRequest] {
+        switch self {
+        case .pause(let targets, let isSticky):
+            ControlRequest.pieces(of: targets) { .pause($0, isSticky: isSticky) }
+        case .resume(let targets): ControlRequest.pieces(of: targets) { .resume($0) }
+        case .cancel(let targets, let discardingParts):
+            ControlRequest.pieces(of: targets) { .cancel($0, discardingParts: discardingParts) }
+        case .describe, .follow: [self]
+        }
+    }
+
+    /// The targets that it names.
+    package var targets: [Target] {
+        switch self {
+        case .pause(let targets, _), .resume(let targets), .cancel(let targets, _): targets
+        case .describe, .follow: []
+        }
+    }
+
+    private static func pieces(
+        of targets: [Target], _ request: ([Target]) -> ControlRequest
+    ) -> [ControlRequest] {
+        var pieces: [[Target]] = [[]]
+        var bytes = 0
+        for target in targets {
+            bytes += target.path.utf8.count
+            // Escapes can make a path several times as long.
+            if bytes > longestLine / 8, !pieces[pieces.count - 1].isEmpty {
+                pieces.append([])
+                bytes = target.path.utf8.count
+            }
+            pieces[pieces.count - 1].append(target)
+        }
+        return pieces.map(request)
+    }
+
+    private func write(_ verb: String, _ targets: [Target], to json: inout JSONWriter) {
+        json.member("do", verb)
+        json.member("targets", targets.map(\.path))
+    }
+}
+
+/// The answer to a request: one line of JSON.
+package enum ControlReply: Sendable, Hashable {
+    /// Carried out; `unknown` lists the targets that the run does not have.
+    case done(unknown: [Target])
+    /// What the process does.
+    case job(JobDescription)
+    /// Not carried out, with the reason.
+    case refused(String)
+
+    /// The line, with its line break.
+    package var line: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            switch self {
+            case .done(let unknown):
+                json.member("ok", true)
+                json.member("unknown", unknown.map(\.path))
+            case .job(let job):
+                json.member("ok", true)
+                json.key("job")
+                json.object { job.writeMembers(to: &$0) }
+            case .refused(let message):
+                json.member("ok", false)
+                json.member("message", message)
+            }
+        }
+        json.newline()
+        return json.take()
+    }
+
+    /// Reads a line without its line break; nil if it is not a reply.
+    package init?(line: [UInt8]) {
+        guard let tree = try? JSONTree(line, file: "reply"), let isDone = tree["ok"]?.bool else {
+            return nil
+        }
+        if !isDone {
+            self = .refused(tree["message"]?.string ?? "no reason was given")
+        } else if let job = tree["job"].flatMap(JobDescription.init) {
+            self = .job(job)
+        } else {
+            self = .done(
+                unknown: (tree["unknown"]?.elements ?? []).compactMap {
+                    $0.string.flatMap { try? Target($0) }
+                })
+        }
+    }
+}
+
+/// What other processes are told about a running mirror.
+package struct JobDescription: Sendable, Hashable {
+    /// What the process does at the moment.
+    package enum Phase: String, Sendable, Hashable {
+        /// A run is under way.
+        case running
+        /// A watch sleeps until its next sync.
+        case sleeping
+    }
+
+    /// The process id (getpid(2)).
+    package var process: Int32
+    /// The verb that it was started with.
+    package var verb: String
+    /// The root's absolute path.
+    package var root: String
+    package var phase: Phase
+    /// Whether all transfers are paused.
+    package var isPaused = false
+    /// When `phase` began.
+    package var since: Instant
+    /// When the next sync comes; set only while sleeping.
+    package var until: Instant?
+    /// What the run has brought, and what is left.
+    package var totals = RunTotals()
+
+    /// A job without a run.
+    package init(process: Int32, verb: String, root: String, phase: Phase, since: Instant) {
+        self.process = process
+        self.verb = verb
+        self.root = root
+        self.phase = phase
+        self.since = since
+    }
+
+    /// Writes the job as members of an object.
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("pid", Int64(process))
+        json.member("verb", verb)
+        json.member("root", root)
+        json.member("state", phase.rawValue)
+        json.member("paused", isPaused)
+        json.member("since", since.rfc3339)
+        json.member("until", until?.rfc3339)
+        json.key("total")
+        if phase == .running {
+            json.object { totals.writeMembers(to: &$0) }
+        } else {
+            json.null()
+        }
+    }
+
+    init?(_ tree: JSONTree) {
+        guard let process = tree["pid"]?.int, let verb = tree["verb"]?.string,
+            let root = tree["root"]?.string,
+            let phase = tree["state"]?.string.flatMap(Phase.init(rawValue:)),
+            let since = tree["since"]?.string.flatMap(Instant.init(rfc3339:))
+        else { return nil }
+        self.init(
+            process: Int32(clamping: process), verb: verb, root: root, phase: phase, since: since)
+        isPaused = tree["paused"]?.bool ?? false
+        until = tree["until"]?.string.flatMap(Instant.init(rfc3339:))
+        if let total = tree["total"] { totals = RunTotals(total) }
+    }
+}
+
+extension RunTotals {
+    /// The totals as `writeMembers` writes them; what is missing is zero.
+    init(_ tree: JSONTree) {
+        self.init()
+        func number(_ name: String) -> Int64 { tree[name]?.int ?? 0 }
+        transfers = Int(clamping: number("transfers"))
+        ended = Int(clamping: number("ended"))
+        failed = Int(clamping: number("failed"))
+        bytes = number("bytes")
+        expectedBytes = number("expectedBytes")
+        unknownSizes = Int(clamping: number("unknownSizes"))
+        rate = number("rate")
+        secondsLeft = tree["secondsLeft"]?.int
+    }
+}
+
+/// Reads the events that another process sends, as far as a display needs them.
+///
+/// What a display does not show is made up: a reason, for example.
+package enum EventDecoder {
+    /// The event of a line; nil for other lines.
+    package static func event(in line: [UInt8]) -> Event? {
+        guard let tree = try? JSONTree(line, file: "event"),
+            let body = Event.Body(tree), let run = tree["run"]?.string,
+            let time = tree["time"]?.string.flatMap(Instant.init(rfc3339:))
+        else { return nil }
+        return Event(
+            run: run, time: time, body: body,
+            totals: tree["total"].map { RunTotals($0) } ?? RunTotals())
+    }
+}
+
+extension Event.Body {
+    fileprivate init?(_ tree: JSONTree) {
+        let target = tree["path"]?.string.flatMap { try? Target($0) }
+        let step = tree["step"]?.string.flatMap(Step.Kind.init(rawValue:)) ?? .fetch
+        switch (tree["event"]?.string, target) {
+        case ("start", let target?):
+            self = .start(
+                Event.Start(
+                    target: target, step: step, reason: .missing, source: tree["source"]?.string,
+                    size: tree["size"]?.int, offset: tree["offset"]?.int ?? 0))
+        case ("progress", let target?):
+            self = .progress(
+                Event.Progress(
+                    target: target, bytes: tree["bytes"]?.int ?? 0, size: tree["size"]?.int,
+                    rate: tree["rate"]?.int ?? 0,
+                    stage: tree["stage"]?.string.flatMap(TransferStage.init(rawValue:))
+                        ?? .receiving))
+        case ("restart", let target?): self = .restart(Event.Again(target, tree))
+        case ("retry", let target?): self = .retry(Event.Again(target, tree))
+        case ("done", let target?):
+            let outcome = tree["outcome"]?.string.flatMap(Outcome.init(rawValue:)) ?? .fetched
+            self = .done(
+                Event.Done(
+                    target: target, step: step, outcome: outcome, reason: .missing,
+                    verified: tree["verified"]?.string.flatMap(Verification.init(rawValue:))
+                        ?? .none))
+        case ("failed", let target?):
+            self = .failed(
+                Event.Failed(
+                    target: target, step: step, error: MirrorError(tree), isOptional: false,
+                    manifest: tree["manifest"]?.string ?? "", line: 0))
+        default: return nil
+        }
+    }
+}
+
+extension Event.Again {
+    fileprivate init(_ target: Target, _ tree: JSONTree) {
+        self.init(
+            target: target,
+            cause: MirrorError(
+                FailureCode(rawValue: tree["cause"]?.string ?? ""),
+                tree["message"]?.string ?? ""),
+            attempt: Int(clamping: tree["attempt"]?.int ?? 1),
+            wait: Int64(((tree["wait"]?.double ?? 0) * 1000).rounded()))
+        if let next = tree["try"]?.int, let most = tree["tries"]?.int {
+            tries = RetryTries(next: Int(clamping: next), most: Int(clamping: most))
+        }
+    }
+}
+
+extension MirrorError {
+    fileprivate init(_ tree: JSONTree) {
+        self.init(
+            FailureCode(rawValue: tree["code"]?.string ?? ""), tree["message"]?.string ?? "")
+    }
+}
