@@ -54,7 +54,7 @@ enum HeadProperties {
 
     private static func framingFlaw(of head: ResponseHead) -> String? {
         let codings = head.values(of: .transferEncoding)
-        do throws(FramingFlaw) {
+        do throws(FramingError) {
             let framing = try Framing.judge(head)
             let length = head.values(of: .contentLength)
             switch framing {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct FramingTests {
     private func judge(
         _ fields: [(String, String)], status: Int = 200, version: HTTPVersion = .http11
-    ) -> Result<Framing, FramingFlaw> {
+    ) -> Result<Framing, FramingError> {
         do {
             return .success(
                 try Framing.judge(ResponseHead(status: status, version: version, fields)))

@@ -74,3 +74,141 @@ struct FieldScanner {
         return bytes
     }
 }
+
+/// Whether a byte is optional white space (RFC 9110 §5.6.3).
+func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+extension StringProtocol {
+    /// The text without spaces and tabs at its ends (RFC 9110 §5.6.3, optional whitespace).
+    func trimmingSpaces() -> String {
+        let bytes = Array(utf8.drop(while: isBlank))
+        let length = bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0
+        return String(decoding: bytes[..<length], as: UTF8.self)
+    }
+}
+
+/// The field `Link` (RFC 8288 §3).
+enum LinkField {
+    /// The target of the first link whose relation is `next`, as it is written; nil without one.
+    static func next(in value: [UInt8]) -> String? {
+        guard !value.isEmpty else { return nil }
+        let text = String(decoding: value, as: UTF8.self)
+        for (target, parameters) in links(in: text) {
+            let relations = parameters.compactMap { parameter -> Substring? in
+                guard let (name, value) = parameter.halves(atFirst: "="),
+                    String(name).trimmingSpaces().lowercased() == "rel"
+                else { return nil }
+                return value
+            }
+            // A second `rel` is ignored (§3.3).
+            guard let relation = relations.first else { continue }
+            let words = relation.lowercased().split { " \t\"".contains($0) }
+            if words.contains("next") { return String(target) }
+        }
+        return nil
+    }
+
+    /// The targets and the parameters of all links. Commas and semicolons within quotation marks, and
+    /// within a target, part nothing.
+    private static func links(in text: String) -> [(target: Substring, parameters: [Substring])] {
+        var links: [(Substring, [Substring])] = []
+        var rest = text[...]
+        while let (_, behind) = rest.halves(atFirst: "<"),
+            let (target, tail) = behind.halves(atFirst: ">")
+        {
+            var (isQuoted, start, parameters) = (false, tail.startIndex, [Substring]())
+            var at = tail.startIndex
+            while at < tail.endIndex {
+                let byte = tail.utf8[at]
+                if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+                if !isQuoted, byte == UInt8(ascii: ",") { break }
+                if !isQuoted, byte == UInt8(ascii: ";") {
+                    parameters.append(tail[start..<at])
+                    start = tail.utf8.index(after: at)
+                }
+                at = tail.utf8.index(after: at)
+            }
+            parameters.append(tail[start..<at])
+            links.append((target, parameters))
+            rest = tail[at...]
+        }
+        return links
+    }
+}
+
+/// A media type to compare responses with: `type/subtype`, `type/*` or `*/*`.
+///
+/// The notation is that of RFC 9110 §12.5.1.
+public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
+    /// The type, in lower case, or `*`.
+    public let type: String
+    /// The subtype, in lower case, or `*`.
+    public let subtype: String
+
+    /// Reads `type/subtype` without parameters; nil when it is not well-formed.
+    public init?(_ text: String) {
+        let halves = text.parts(at: "/", keepingEmpty: true)
+        guard halves.count == 2, halves.allSatisfy({ Token.isToken($0.utf8) }) else { return nil }
+        type = halves[0].lowercased()
+        subtype = halves[1].lowercased()
+        if type == "*", subtype != "*" { return nil }
+    }
+
+    /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
+    static func essence(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        var start = 0
+        while start < bytes.count, isBlank(bytes[start]) { start &+= 1 }
+        var end = start
+        var slash: Int?
+        var hasCapitals = false
+        while end < bytes.count {
+            let byte = bytes[end]
+            if byte == UInt8(ascii: "/"), slash == nil {
+                slash = end - start
+            } else if !Token.isTokenByte(byte) {
+                break
+            }
+            if byte >= 0x41, byte <= 0x5A { hasCapitals = true }
+            end &+= 1
+        }
+        var rest = end
+        while rest < bytes.count, isBlank(bytes[rest]) { rest &+= 1 }
+        guard rest == bytes.count || bytes[rest] == UInt8(ascii: ";") else { return nil }
+        let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        guard let slash, slash > 0, slash + 1 < essence.count else { return nil }
+        let any = UInt8(ascii: "*")
+        if slash == 1, essence[0] == any, essence.count != 3 || essence[2] != any { return nil }
+        let text = String(decoding: essence, as: UTF8.self)
+        return hasCapitals ? text.lowercased() : text
+    }
+
+    /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
+    public func contains(_ mediaType: String) -> Bool {
+        let essence = mediaType.parts(at: ";", keepingEmpty: true).first ?? ""
+        guard let other = MediaRange(essence.trimmingSpaces()) else { return type == "*" }
+        return (type == "*" || type == other.type)
+            && (subtype == "*" || subtype == other.subtype)
+    }
+
+    /// Whether a media type, in lower case and without parameters, is that of a page of HTML.
+    package static func isPage(_ type: String) -> Bool {
+        type == "text/html" || type == "application/xhtml+xml"
+    }
+
+    /// The range as text.
+    public var description: String { "\(type)/\(subtype)" }
+}
+
+/// Tokens of HTTP (RFC 9110 §5.6.2).
+enum Token {
+    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+    }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        // A bit for each of the characters 0x00…0x3F and 0x40…0x7F: letters, digits, and
+        // !#$%&'*+-.^_`|~
+        let bits: UInt64 = byte < 0x40 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+        return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
+    }
+}

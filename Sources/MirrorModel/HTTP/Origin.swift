@@ -35,3 +35,77 @@ public enum URLScheme: String, Sendable, Hashable, CaseIterable {
         }
     }
 }
+
+/// A host as limits, Retry-After and outages know it.
+///
+/// It is the name and port of the URL that is really requested, also after redirects.
+package struct Host: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let port: UInt16
+
+    package init(_ url: SourceURL) {
+        name = url.host
+        port = url.port
+    }
+
+    package init(_ origin: Origin) {
+        name = origin.host
+        port = origin.port
+    }
+
+    /// The host of transfers that request no server.
+    static let none = Host(Origin(scheme: .file, host: "", port: 0))
+
+    /// Reads the text that `description` writes; nil for other text.
+    package init?(_ text: String) {
+        guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
+            !name.isEmpty
+        else { return nil }
+        self.name = String(name)
+        self.port = number
+    }
+
+    /// `name:port`, as an error names it.
+    package var description: String { "\(name):\(port)" }
+}
+
+/// Whether an IP address belongs to the public Internet.
+///
+/// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
+/// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
+/// IPv4 wrapped into IPv6.
+package enum AddressScope {
+    /// Judges the 4 or 16 bytes of an address in network order; anything else is not public.
+    package static func isPublic(_ address: [UInt8]) -> Bool {
+        switch address.count {
+        case 4: isPublicV4(address)
+        case 16: isPublicV6(address)
+        default: false
+        }
+    }
+
+    private static func isPublicV4(_ a: [UInt8]) -> Bool {
+        switch (a[0], a[1], a[2]) {
+        case (0, _, _), (10, _, _), (127, _, _): false
+        case (100, 64...127, _), (169, 254, _), (172, 16...31, _), (192, 168, _): false
+        case (192, 0, 0), (192, 0, 2), (192, 88, 99), (198, 18...19, _), (198, 51, 100): false
+        case (203, 0, 113), (224..., _, _): false
+        default: true
+        }
+    }
+
+    private static func isPublicV6(_ a: [UInt8]) -> Bool {
+        let tail = Array(a[12...])
+        // ::ffff:a.b.c.d is IPv4 under another name; so are NAT64 (RFC 6052) and 6to4 (RFC 3056).
+        if a.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]) { return isPublicV4(tail) }
+        if a.starts(with: [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
+            return isPublicV4(tail)
+        }
+        if a.starts(with: [0x20, 0x02]) { return isPublicV4(Array(a[2..<6])) }
+        // Teredo (RFC 4380), documentation (RFC 3849), ORCHID (RFC 4843, 7343), benchmarks.
+        if a.starts(with: [0x20, 0x01, 0x0D, 0xB8]) { return false }
+        if a.starts(with: [0x20, 0x01]), a[2] < 2 { return false }
+        // Only 2000::/3 is given out for global use.
+        return a[0] & 0xE0 == 0x20
+    }
+}

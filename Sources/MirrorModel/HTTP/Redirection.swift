@@ -124,3 +124,141 @@ extension ResponseHead {
         return Redirection.text(of: first[...])
     }
 }
+
+/// The cookies that the redirects of one chain have set, all of one origin (RFC 6265).
+///
+/// Some servers send a client in a circle until it shows a cookie. So cookies are kept for the rest
+/// of a chain, in memory, and end with it. They do not follow to another origin, which is stricter
+/// than the Domain attribute asks. Only whether a cookie is deleted matters of its age, because a
+/// chain lasts for seconds.
+struct CookieJar: Sendable, Hashable {
+    /// The most cookies that are kept, and the most bytes of one (RFC 6265 §6.1).
+    private static let (most, mostBytes) = (50, 4096)
+
+    private struct Cookie: Sendable, Hashable {
+        let name: String
+        let value: String
+        let path: String
+
+        /// Whether it takes the place of another one (RFC 6265 §5.3, step 11).
+        func replaces(_ other: Cookie) -> Bool { name == other.name && path == other.path }
+    }
+
+    /// In the order in which they came.
+    private var cookies: [Cookie] = []
+
+    /// Takes the Set-Cookie fields of a response; what is malformed is left out.
+    mutating func take(_ head: ResponseHead, from url: SourceURL, at now: Instant) {
+        guard head.has(.setCookie) else { return }
+        for field in head.values(of: .setCookie) { take(field[...], from: url, at: now) }
+    }
+
+    private mutating func take(_ field: ArraySlice<UInt8>, from url: SourceURL, at now: Instant) {
+        let parts = field.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        guard let first = parts.first, let pair = CookieJar.pair(first), !pair.name.isEmpty,
+            pair.name.count + pair.value.count <= CookieJar.mostBytes,
+            !first.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }),
+            let name = String(validating: pair.name, as: UTF8.self),
+            let value = String(validating: pair.value, as: UTF8.self)
+        else { return }
+        var (path, hasAge, isDeleted) = (String?.none, false, false)
+        for attribute in parts.dropFirst() {
+            let (key, bytes) = CookieJar.pair(attribute) ?? (CookieJar.trimmed(attribute), [])
+            let text = String(decoding: bytes, as: UTF8.self)
+            switch String(decoding: key, as: UTF8.self).lowercased() {
+            case "domain":
+                let domain = text.hasPrefix(".") ? String(text.dropFirst()) : text
+                guard domain.isEmpty || CookieJar.isWithin(url.host, domain.lowercased()) else {
+                    return
+                }
+            case "path": path = text.hasPrefix("/") ? text : nil
+            case "secure":
+                guard url.scheme == .https else { return }
+            case "max-age":
+                guard let seconds = CookieJar.seconds(text) else { continue }
+                (hasAge, isDeleted) = (true, seconds <= 0)
+            case "expires":
+                // Max-Age has precedence over Expires.
+                guard !hasAge, let date = CookieJar.date(text) else { continue }
+                isDeleted = date.seconds * 1000 <= now.milliseconds
+            default: continue
+            }
+        }
+        let cookie = Cookie(
+            name: name, value: value, path: path ?? CookieJar.defaultPath(url.path))
+        let place = cookies.firstIndex(where: cookie.replaces)
+        if isDeleted {
+            if let place { cookies.remove(at: place) }
+        } else if let place {
+            cookies[place] = cookie
+        } else if cookies.count < CookieJar.most {
+            cookies.append(cookie)
+        }
+    }
+
+    /// The value of the Cookie field for a request to the same origin; nil where it gets none
+    /// (RFC 6265 §5.4).
+    func field(forPath path: String) -> String? {
+        let sent = cookies.enumerated().filter { CookieJar.isWithin(path: path, $0.element.path) }
+            .sorted { left, right in
+                let lengths = (left.element.path.utf8.count, right.element.path.utf8.count)
+                return lengths.0 == lengths.1 ? left.offset < right.offset : lengths.0 > lengths.1
+            }
+            .map { "\($0.element.name)=\($0.element.value)" }
+        return sent.isEmpty ? nil : sent.joined(separator: "; ")
+    }
+}
+
+// MARK: The rules of RFC 6265
+
+extension CookieJar {
+    /// A name and a value at the first `=`, without blanks; nil where there is none (§5.2).
+    private static func pair(
+        _ text: ArraySlice<UInt8>
+    ) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+        guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        return (trimmed(text[..<equals]), trimmed(text[(equals + 1)...]))
+    }
+
+    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var text = text
+        while text.first.map(isBlank) == true { text.removeFirst() }
+        while text.last.map(isBlank) == true { text.removeLast() }
+        return text
+    }
+
+    /// The seconds of a Max-Age; nil where it is no number (§5.2.2).
+    private static func seconds(_ text: String) -> Int64? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int64(text) ?? (text.hasPrefix("-") ? 0 : .max)
+    }
+
+    /// The date of an Expires, which many servers write with hyphens.
+    private static func date(_ text: String) -> HTTPDate? {
+        HTTPDate(text)
+            ?? HTTPDate(String(text.map { $0 == "-" ? " " : $0 }))
+    }
+
+    /// Whether a host is a domain or within it; addresses are within none but themselves (§5.1.3).
+    private static func isWithin(_ host: String, _ domain: String) -> Bool {
+        if host == domain { return true }
+        return host.hasSuffix("." + domain) && host.utf8.contains { $0 > UInt8(ascii: "9") }
+            && !host.contains(":")
+    }
+
+    /// The path of a cookie that names none: up to the URL's last slash (§5.1.4).
+    private static func defaultPath(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// Whether a request's path matches a cookie's path (§5.1.4).
+    private static func isWithin(path: String, _ prefix: String) -> Bool {
+        guard path.hasPrefix(prefix) else { return false }
+        return prefix.hasSuffix("/") || path.utf8.count == prefix.utf8.count
+            || path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
+    }
+}

@@ -121,3 +121,336 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
         return Refusal(.httpStatus, "the \(sender) answered \(head.status)", status: head.status)
     }
 }
+
+/// The responses with a body to take: 200, and 206 to a request with a Range.
+extension ResponseEvaluator {
+    /// Judges a range that the server sent of its own accord: one that covers the file is the file.
+    func judgeUnaskedRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        guard case .bytes(0, let last, let total?) = head.contentRange, last == total - 1,
+            answer.mediaType?.hasPrefix("multipart/") != true
+        else { return .refuse(status(head)) }
+        return judgeWhole(head, answer, covers: total)
+    }
+
+    /// Judges a body that says it is the file.
+    ///
+    /// - Parameter covers: the size of the file, where a Content-Range says that the body is all of it.
+    func judgeWhole(
+        _ head: ResponseHead, _ answer: Answer, covers: Int64? = nil
+    ) -> ResponseEvaluation {
+        var framing: Framing
+        do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
+        if let covers {
+            guard framing.length == nil || framing.length == covers else {
+                return .refuse(malformed("the server's Content-Length is not that of its range"))
+            }
+            // Chunks and the connection end what is announced here.
+            framing = .length(covers)
+        }
+        if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
+            return .refuse(refusal)
+        }
+        if covers == nil,
+            let contradiction = contradiction(head, answer, length: framing.length)
+        {
+            return contradiction
+        }
+        if let length = framing.length {
+            if let size = expectation.size, size != length {
+                let refusal =
+                    page(head, answer.mediaType) ?? sizeRefusal(declared: size, promised: length)
+                // It may be the size of the range, so it does not show yet that the manifest is wrong.
+                return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
+            }
+            if let refusal = refusedSize(length) { return .refuse(refusal) }
+        }
+        let digests = ReprDigest.digests(head.list(of: .reprDigest))
+        if framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
+            if head.version == .http2 {
+                return .askUnshared(
+                    Refusal(
+                        .unverifiable,
+                        "the server gives no length, and over HTTP/2 the end of a body does not show that it is complete"
+                    ))
+            }
+            if policy.isStrict {
+                return .refuse(
+                    Refusal(
+                        .unverifiable,
+                        "the server gives no length, and the manifest neither a size nor a digest"))
+            }
+        }
+        // A body without a length may be the range that was asked for. Its end shows that.
+        let isDoubtful = plan.asksRange && framing.length == nil
+        let known = isDoubtful ? knownTotal(of: answer) : nil
+        return .receive(
+            Reception(
+                isRange: false, offset: 0, end: framing.length,
+                total: framing.length ?? expectation.size ?? known,
+                limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
+                digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer,
+                isDoubtful: isDoubtful))
+    }
+
+    /// What follows where a 200 contradicts itself, or what is known of the version that it names.
+    ///
+    /// Such an answer to a range carries no whole file. Without a range, what is known may be wrong,
+    /// so the file is asked for once more without a condition.
+    private func contradiction(
+        _ head: ResponseHead, _ answer: Answer, length: Int64?
+    ) -> ResponseEvaluation? {
+        if head.has(.contentRange) {
+            let refusal = malformed("the server answered 200 with a Content-Range")
+            return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
+        }
+        if let length, let known = knownTotal(of: answer), length != known {
+            let refusal = malformed(
+                "the server sent \(Counted(length, "byte")) of a version that has \(known)")
+            return plan.asksRange ? .askWhole(refusal) : .askPlainly(refusal)
+        }
+        guard plan.asksRange, let part else { return nil }
+        if let length, length == askedLength {
+            return .askWhole(
+                malformed("the server answered 200, with as many bytes as the range has"))
+        }
+        // Neither the version nor the length is named, though the version was before.
+        if length == nil, expectation.size == nil, answer.validators.isEmpty,
+            !part.validators.isEmpty
+        {
+            return .askWhole(malformed("the server answered 200 to a range, without its validator"))
+        }
+        return nil
+    }
+
+    /// How many bytes were asked for by range; nil where the end of the file is not known.
+    private var askedLength: Int64? {
+        (plan.end ?? expectation.size ?? part?.total).map { $0 - plan.offset }
+    }
+
+    /// The size of the version at hand whose strong validator an answer repeats.
+    private func knownTotal(of answer: Answer) -> Int64? {
+        if plan.asksRange, let part, part.provenances.first == answer.provenance,
+            answer.validators.repeats(part.validators.strong), let total = part.total
+        {
+            return total
+        }
+        switch plan.condition {
+        case .part?:
+            guard let part, part.provenances.first == answer.provenance else { return nil }
+            return answer.validators.repeats(part.validators.strong) ? part.total : nil
+        case .local?:
+            guard let local, local.provenance == answer.provenance else { return nil }
+            return answer.validators.repeats(local.validators.strong) ? local.size : nil
+        case nil: return nil
+        }
+    }
+
+    func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        guard let part else { return .refuse(status(head)) }
+        let framing: Framing
+        do { framing = try Framing.judge(head) } catch { return .startOver(refusal(head, error)) }
+        if answer.mediaType?.hasPrefix("multipart/") == true {
+            return .startOver(malformed("the server answered a range with several parts"))
+        }
+        guard case .bytes(let first, let last, let sentTotal) = head.contentRange else {
+            return .startOver(malformed("the server answered 206 without a Content-Range"))
+        }
+        guard first == plan.offset, part.length == plan.offset else {
+            return .startOver(
+                malformed("the server sent a range from \(first), not from \(plan.offset)"))
+        }
+        if let length = framing.length, length != last - first + 1 {
+            return .startOver(malformed("the server's Content-Length is not that of its range"))
+        }
+        let known = expectation.size ?? part.total
+        guard let total = sentTotal ?? (expectation.pin == nil ? nil : expectation.size) else {
+            return .startOver(malformed("the server does not say how long the whole file is"))
+        }
+        guard known == nil || known == total else {
+            return .startOver(changed("its size is now \(total), not \(known ?? 0)"))
+        }
+        guard last < total else {
+            return .startOver(malformed("the server sent a range that ends beyond the file"))
+        }
+        if let change = versionChange(head, part) { return .startOver(change) }
+        if let refusal = refusedCoding(head) { return .startOver(refusal) }
+        if let refusal = refusedType(head, answer.mediaType) { return .refuse(refusal) }
+        if let refusal = refusedSize(total) { return .refuse(refusal) }
+        return .receive(
+            Reception(
+                isRange: true, offset: first, end: last + 1, total: total, limit: last + 1,
+                framing: framing,
+                digests: ReprDigest.digests(head.list(of: .reprDigest)),
+                allowsRanges: allowsRanges(head, answer), answer: answer))
+    }
+
+    private func allowsRanges(_ head: ResponseHead, _ answer: Answer) -> Bool {
+        answer.ranges != .refused && head.contentCodings.isEmpty
+    }
+
+    /// Why a range belongs to another version than the part.
+    ///
+    /// Nil when it belongs to the same version, or a pin decides.
+    private func versionChange(_ head: ResponseHead, _ part: PartState) -> Refusal? {
+        guard let first = part.provenances.first, first == provenance else {
+            // With a pin another source may continue the part, and its validators mean nothing
+            // here.
+            if case .digest = part.identity { return nil }
+            return changed("another place answers for it")
+        }
+        if let tag = part.validators.entityTag {
+            let sent = head.single(.entityTag).flatMap(EntityTag.init)
+            return sent == tag
+                ? nil : changed("its ETag is now \(Quoted(sent?.text ?? ""))")
+        }
+        if case .lastModified(let date) = part.validators.strong {
+            let sent = head.date(of: .lastModified)
+            return sent == date ? nil : changed("its Last-Modified is another")
+        }
+        return nil
+    }
+
+    /// Refuses an encoding that nothing shows to be the file itself.
+    private func refusedCoding(_ head: ResponseHead) -> Refusal? {
+        guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
+        let codings = head.contentCodings.filter { !ContentCoding.isNone($0) }
+        if codings.isEmpty { return nil }
+        if codings.count == 1, let coding = codings.first,
+            names.contains(where: { ContentCoding.isPart(coding, of: $0) })
+        {
+            return nil
+        }
+        let words = codings.joined(separator: ", ")
+        return Refusal(
+            .encodingRefused, "the body is encoded as \(Quoted(words))", status: head.status,
+            expected: "identity", actual: words)
+    }
+
+    /// The names that the file goes by: that of its target, and those in the URLs that led to it.
+    private var names: [String] {
+        [target?.path, source.description, plan.url.path].compactMap { $0 }
+    }
+
+    /// Refuses a media type that the file cannot have.
+    private func refusedType(_ head: ResponseHead, _ type: String?) -> Refusal? {
+        guard let type else { return nil }
+        if let wanted = expectation.mediaType, !wanted.contains(type) {
+            return typeRefusal(head, type, expected: wanted.description)
+        }
+        if expectation.mediaType == nil, expectation.refusesHTML, MediaRange.isPage(type) {
+            return typeRefusal(head, type, expected: nil)
+        }
+        return nil
+    }
+
+    /// The refusal of a page of HTML in the place of a file that is none, as a captive portal or a
+    /// login sends it; nil for other answers.
+    private func page(_ head: ResponseHead, _ type: String?) -> Refusal? {
+        guard let type, MediaRange.isPage(type), let target,
+            Expectation.refusesHTML(at: target, replacing: nil)
+        else { return nil }
+        return typeRefusal(head, type, expected: nil)
+    }
+
+    private func typeRefusal(_ head: ResponseHead, _ type: String, expected: String?) -> Refusal {
+        let wanted = expected.map { ", not \($0)" } ?? ", which this file cannot be"
+        let isPage = MediaRange.isPage(type)
+        var refusal = Refusal(
+            .typeMismatch,
+            "the server answered with \(Quoted(type))" + wanted
+                + (isPage ? "; the network may want a login" : ""),
+            status: head.status, expected: expected, actual: type)
+        refusal.mayHeal = isPage
+        return refusal
+    }
+
+    private func refusedSize(_ total: Int64) -> Refusal? {
+        guard expectation.size == nil, let limit = policy.sizeLimit, total > limit else {
+            return nil
+        }
+        return Refusal(
+            .tooLarge, "the file has \(Counted(total, "byte")), the limit is \(limit)",
+            expected: String(limit), actual: String(total))
+    }
+
+    private func sizeRefusal(declared: Int64, promised: Int64) -> Refusal {
+        Refusal(
+            .sizeMismatch,
+            "the server promises \(Counted(promised, "byte")), the manifest says \(declared)",
+            expected: String(declared), actual: String(promised))
+    }
+
+    func refusal(_ head: ResponseHead, _ flaw: FramingError) -> Refusal {
+        Refusal(
+            .malformedResponse, "the answer cannot be trusted: \(flaw)", status: head.status)
+    }
+
+    private func malformed(_ cause: String) -> Refusal { Refusal(.malformedResponse, cause) }
+
+    private func changed(_ cause: String) -> Refusal {
+        Refusal(.sourceChanged, "the file changed at its source: " + cause)
+    }
+}
+
+extension Expectation {
+    /// Whether no declared value could show that bytes are missing.
+    var isUnbounded: Bool { size == nil && digests.isEmpty && pieces == nil }
+}
+
+/// The responses without a body to take that say something about present bytes: 304 and 416.
+extension ResponseEvaluator {
+    /// Believes a 304 only from the provenance of the validator, and only about that validator.
+    func judgeConfirmation(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        guard let condition = plan.condition else {
+            // A cache may have taken the If-Range of a range for a condition.
+            return plan.asksRange ? .startOver(status(head)) : .refuse(status(head))
+        }
+        do { _ = try Framing.judge(head) } catch { return .askPlainly(refusal(head, error)) }
+        let owner =
+            switch condition {
+            case .local: local?.provenance
+            case .part: part?.provenances.first
+            }
+        guard owner == answer.provenance else {
+            return .askPlainly(
+                Refusal(
+                    .malformedResponse, "the server answered 304 for a file of another place",
+                    status: 304))
+        }
+        let tag = answer.validators.entityTag
+        if head.has(.entityTag), tag == nil || tag != condition.validators.entityTag {
+            return .askPlainly(
+                Refusal(
+                    .malformedResponse, "the server answered 304 with another ETag", status: 304))
+        }
+        if condition.validators.entityTag == nil, head.has(.lastModified),
+            answer.validators.lastModified != condition.validators.lastModified
+        {
+            return .askPlainly(
+                Refusal(
+                    .malformedResponse, "the server answered 304 with another Last-Modified",
+                    status: 304))
+        }
+        switch condition {
+        case .local: return .notModified(answer)
+        case .part: return .partIsComplete
+        }
+    }
+
+    /// Takes a 416 as proof of a complete part only when it names the part's length as the whole.
+    func judgeUnsatisfied(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        let refusal = Refusal(
+            .sourceChanged, "the server has no bytes from \(plan.offset) on", status: 416)
+        guard let part, (try? Framing.judge(head)) != nil,
+            case .unsatisfied(let total) = head.contentRange, total == part.length
+        else { return .startOver(refusal) }
+        if let known = expectation.size ?? part.total {
+            return known == total ? .partIsComplete : .startOver(refusal)
+        }
+        // No response gave the length before; the version's own strong tag makes it believable.
+        let isSameVersion =
+            provenance == part.provenances.first && answer.validators.entityTag != nil
+            && plan.ifRange == answer.validators.entityTag.map(StrongValidator.entityTag)
+        return isSameVersion ? .partIsComplete : .startOver(refusal)
+    }
+}

@@ -159,3 +159,269 @@ extension ResponseHead {
             .filter { !$0.isEmpty && $0 != "identity" }
     }
 }
+
+/// A header field by which a response is judged; fields of other names are not kept.
+///
+/// Names are compared once, as bytes, when their line comes (RFC 9110 §5.1: in any case). From then
+/// on they are numbers.
+public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
+    case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
+    case contentRange, contentType, date, entityTag, expires, lastModified, link, location,
+        reprDigest
+    case retryAfter, setCookie, transferEncoding, vary
+
+    /// The name in lower case.
+    var text: StaticString {
+        switch self {
+        case .acceptRanges: "accept-ranges"
+        case .age: "age"
+        case .cacheControl: "cache-control"
+        case .contentDisposition: "content-disposition"
+        case .contentEncoding: "content-encoding"
+        case .contentLength: "content-length"
+        case .contentRange: "content-range"
+        case .contentType: "content-type"
+        case .date: "date"
+        case .entityTag: "etag"
+        case .expires: "expires"
+        case .lastModified: "last-modified"
+        case .link: "link"
+        case .location: "location"
+        case .reprDigest: "repr-digest"
+        case .retryAfter: "retry-after"
+        case .setCookie: "set-cookie"
+        case .transferEncoding: "transfer-encoding"
+        case .vary: "vary"
+        }
+    }
+
+    /// A bit of its own, for a set of names.
+    var bit: UInt32 { 1 << UInt32(rawValue) }
+
+    /// Finds the name; nil for a field by which no response is judged.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        // The length alone rules out nearly every line.
+        switch bytes.count {
+        case 3: self.init(bytes, .age)
+        case 4: self.init(bytes, .date, .entityTag, .vary, .link)
+        case 7: self.init(bytes, .expires)
+        case 8: self.init(bytes, .location)
+        case 10: self.init(bytes, .setCookie)
+        case 11: self.init(bytes, .reprDigest, .retryAfter)
+        case 12: self.init(bytes, .contentType)
+        case 13: self.init(bytes, .lastModified, .acceptRanges, .cacheControl, .contentRange)
+        case 14: self.init(bytes, .contentLength)
+        case 16: self.init(bytes, .contentEncoding)
+        case 17: self.init(bytes, .transferEncoding)
+        case 19: self.init(bytes, .contentDisposition)
+        default: return nil
+        }
+    }
+
+    private init?(
+        _ bytes: UnsafeRawBufferPointer, _ first: HeaderName, _ second: HeaderName? = nil,
+        _ third: HeaderName? = nil, _ fourth: HeaderName? = nil
+    ) {
+        if first.matches(bytes) {
+            self = first
+        } else if let second, second.matches(bytes) {
+            self = second
+        } else if let third, third.matches(bytes) {
+            self = third
+        } else if let fourth, fourth.matches(bytes) {
+            self = fourth
+        } else {
+            return nil
+        }
+    }
+
+    private func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let text = UnsafeRawBufferPointer(start: text.utf8Start, count: bytes.count)
+        if bytes.count < 4 { return HeaderName.areSame(UInt8.self, bytes, text) }
+        if bytes.count < 8 { return HeaderName.areSame(UInt32.self, bytes, text) }
+        return HeaderName.areSame(UInt64.self, bytes, text)
+    }
+
+    /// Compares words of bytes, the last of which may begin before the end of the one before it.
+    @inline(__always)
+    private static func areSame<Word: FixedWidthInteger & BitwiseCopyable>(
+        _ type: Word.Type, _ bytes: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer
+    ) -> Bool {
+        let size = MemoryLayout<Word>.size
+        // A bit for each byte of a word: what is 0x40 in a small letter, and not in a hyphen.
+        let letters = Word(truncatingIfNeeded: 0x4040_4040_4040_4040 as UInt64)
+        var at = 0
+        while true {
+            let known = text.loadUnaligned(fromByteOffset: at, as: Word.self)
+            // Setting 0x20 turns a capital into its small letter.
+            let mask = (known & letters) >> 1
+            if bytes.loadUnaligned(fromByteOffset: at, as: Word.self) | mask != known {
+                return false
+            }
+            if at == bytes.count - size { return true }
+            at = Swift.min(at + size, bytes.count - size)
+        }
+    }
+}
+
+/// Assembles a final head from the lines that a transport delivers one at a time.
+///
+/// The transport also delivers the lines of other heads, and the collector drops them: 1xx
+/// responses before the final head (RFC 9110 §15.2), and behind it the trailers of a chunked body
+/// (RFC 9110 §6.5), which could carry an entity tag of another version.
+package struct HeadCollector: Sendable {
+    private var head = ResponseHead(status: 0)
+    /// Whether a status line has come, and whether the head behind it has ended.
+    private var hasHead = false
+    private var isComplete = false
+    private var flaw: FramingError?
+    /// Whether a field has come, and whether the collector keeps the last one.
+    private var hasField = false
+    private var isLastKept = false
+
+    /// Bytes that are valid only while a line is taken.
+    private typealias Line = UnsafeRawBufferPointer
+
+    /// Starts before the first line.
+    package init() {}
+
+    /// The result of a line.
+    package enum Progress: Sendable, Hashable {
+        /// Nothing to act on yet.
+        case more
+        /// The final head is complete.
+        case head(ResponseHead)
+        /// The head cannot be trusted.
+        case refused(FramingError)
+    }
+
+    /// Takes one line with or without its line ending.
+    package mutating func take(line: UnsafeRawBufferPointer) -> Progress {
+        if isComplete { return .more }
+        let bytes = HeadCollector.withoutEnding(line)
+        guard let first = bytes.first else { return ended() }
+        if !hasHead || first == UInt8(ascii: "H") && HeadCollector.begins(bytes, with: "HTTP/") {
+            begin(bytes)
+        } else if isBlank(first) {
+            fold(bytes)
+        } else {
+            field(bytes)
+        }
+        return .more
+    }
+
+    /// Takes one line in the same way, from an array.
+    package mutating func take(line: [UInt8]) -> Progress {
+        line.withUnsafeBytes { take(line: $0) }
+    }
+
+    private mutating func ended() -> Progress {
+        if let flaw {
+            isComplete = true
+            return .refused(flaw)
+        }
+        guard hasHead else { return .more }
+        if (100..<200).contains(head.status) {
+            hasHead = false
+            return .more
+        }
+        isComplete = true
+        return .head(head)
+    }
+
+    private mutating func begin(_ bytes: Line) {
+        hasField = false
+        if let (status, version) = HeadCollector.statusLine(bytes) {
+            head = ResponseHead(status: status, version: version)
+            head.reserve()
+            hasHead = true
+            flaw = nil
+        } else {
+            hasHead = false
+            flaw = .statusLine
+        }
+    }
+
+    private mutating func field(_ bytes: Line) {
+        var colon = 0
+        while colon < bytes.count, bytes[colon] != UInt8(ascii: ":") { colon += 1 }
+        let text = Line(rebasing: bytes[..<colon])
+        let name = colon < bytes.count ? HeaderName(text) : nil
+        // The names that are kept are tokens.
+        guard name != nil || colon < bytes.count && Token.isToken(text) else {
+            flaw = flaw ?? .fieldLine
+            return
+        }
+        hasField = true
+        guard let name else {
+            isLastKept = false
+            return
+        }
+        isLastKept = true
+        head.append(name, HeadCollector.trimmed(bytes, from: colon + 1))
+    }
+
+    /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
+    private mutating func fold(_ bytes: Line) {
+        guard hasField else {
+            flaw = flaw ?? .fieldLine
+            return
+        }
+        // Appends in place: a server may fold one value tens of thousands of times.
+        if isLastKept { head.continueLast(HeadCollector.trimmed(bytes, from: 0)) }
+    }
+
+    private static func statusLine(_ bytes: Line) -> (status: Int, version: HTTPVersion)? {
+        let version: HTTPVersion
+        let end: Int
+        if begins(bytes, with: "HTTP/1.1 ") {
+            (version, end) = (.http11, 9)
+        } else if begins(bytes, with: "HTTP/1.0 ") {
+            (version, end) = (.http10, 9)
+        } else if begins(bytes, with: "HTTP/2 ") || begins(bytes, with: "HTTP/3 ") {
+            (version, end) = (.http2, 7)
+        } else {
+            return nil
+        }
+        let rest = bytes[end...]
+        guard rest.count == 3 || rest.count > 3 && bytes[end + 3] == 0x20,
+            let status = DecimalDigits.value(of: rest.prefix(3)), status >= 100
+        else { return nil }
+        return (Int(status), version)
+    }
+
+    private static func begins(_ bytes: Line, with text: StaticString) -> Bool {
+        guard bytes.count >= text.utf8CodeUnitCount else { return false }
+        for at in 0..<text.utf8CodeUnitCount where bytes[at] != text.utf8Start[at] { return false }
+        return true
+    }
+
+    private static func withoutEnding(_ line: Line) -> Line {
+        var count = line.count
+        if count > 0, line[count - 1] == 0x0A { count -= 1 }
+        if count > 0, line[count - 1] == 0x0D { count -= 1 }
+        return Line(start: line.baseAddress, count: count)
+    }
+
+    /// The bytes from a position on, without spaces and tabs at their ends.
+    private static func trimmed(_ bytes: Line, from start: Int) -> Line {
+        var (start, end) = (start, bytes.count)
+        while start < end, isBlank(bytes[start]) { start += 1 }
+        while start < end, isBlank(bytes[end - 1]) { end -= 1 }
+        return Line(rebasing: bytes[start..<end])
+    }
+}
+
+extension ResponseHead {
+    /// The seconds for which the server asks to be left alone, from 0 (RFC 9110 §10.2.3).
+    ///
+    /// Nil when the server does not say. A date is compared with the response's own Date, so that a
+    /// wrong local clock does no harm; only without a Date is it compared with `now`.
+    public func retryAfter(now: Instant) -> Int64? {
+        guard let text = single(.retryAfter) else { return nil }
+        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        if isNumber { return DecimalDigits.value(of: text.utf8) ?? .max }
+        guard let until = HTTPDate(text) else { return nil }
+        return max(0, until.seconds - (date?.seconds ?? now.seconds))
+    }
+}

@@ -103,3 +103,70 @@ public struct Provenance: Sendable, Hashable {
         self.answeredBy = answeredBy
     }
 }
+
+/// An entity tag: an opaque validator, weak or strong (RFC 9110 §8.8.3).
+public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
+    /// The tag with its quotes and, where it is weak, its `W/`, byte for byte as it was sent.
+    public let text: String
+
+    /// Whether the tag is weak: it then identifies the meaning only, not the bytes.
+    public var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
+
+    /// Reads one entity tag; nil when it is malformed.
+    public init?(_ text: String) {
+        var text = text
+        guard text.withUTF8(EntityTag.isSound) else { return nil }
+        self.text = text
+    }
+
+    /// Whether bytes are one entity tag.
+    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let start = bytes.first == UInt8(ascii: "W") ? 2 : 0
+        let last = bytes.count - 1
+        guard last > start, bytes[start] == quote, bytes[last] == quote,
+            start == 0 || bytes[1] == UInt8(ascii: "/")
+        else { return false }
+        for at in (start + 1)..<last {
+            let byte = bytes[at]
+            guard byte > 0x22 && byte != 0x7F || byte == 0x21 else { return false }
+        }
+        return true
+    }
+
+    /// The tag as it was sent.
+    public var description: String { text }
+
+    /// Whether the bytes are the same.
+    public static func == (left: EntityTag, right: EntityTag) -> Bool {
+        PathText.areSame(left.text, right.text)
+    }
+}
+
+private let quote = UInt8(ascii: "\"")
+
+/// The tags of If-Match or If-None-Match (RFC 9110 §13.1.1): a list, or `*` for any.
+package struct EntityTagList: Sendable, Hashable {
+    private var isAny = false
+    private var tags: [EntityTag] = []
+
+    /// Reads a value; what is malformed in it is passed over.
+    package init(_ text: String) {
+        isAny = text.trimmingSpaces() == "*"
+        var rest = Array(text.utf8)[...]
+        // A comma may be within a tag's quotes.
+        while let quote = rest.firstIndex(of: UInt8(ascii: "\"")),
+            let end = rest[(quote + 1)...].firstIndex(of: UInt8(ascii: "\""))
+        {
+            let isWeak = rest[..<quote].suffix(2).elementsEqual("W/".utf8)
+            let tag = String(decoding: rest[quote...end], as: UTF8.self)
+            if let tag = EntityTag((isWeak ? "W/" : "") + tag) { tags.append(tag) }
+            rest = rest[(end + 1)...]
+        }
+    }
+
+    /// Whether a strong tag is among them, by the strong or the weak comparison (§8.8.3.2).
+    package func contains(_ tag: String, isStrong: Bool) -> Bool {
+        isAny
+            || tags.contains { $0.text == tag || !isStrong && $0.text == "W/" + tag }
+    }
+}

@@ -41,3 +41,216 @@ public struct TransferPermission: Sendable, Hashable {
         return changes.compactMap { $0 }.min()
     }
 }
+
+/// Whether transfers may run at the moment, and what is left of a budget.
+public struct PermissionStatus: Sendable, Hashable {
+    /// What is left of a budget.
+    public struct Budget: Sendable, Hashable {
+        /// The greatest number of bytes in one period.
+        public var bytes: Int64
+        /// Those that have arrived in this one.
+        public var spent: Int64
+        /// When the next period begins.
+        public var renews: Instant
+
+        /// Bytes that may still arrive.
+        public var left: Int64 { max(0, bytes - spent) }
+    }
+
+    /// Why nothing may be fetched; nil where it may.
+    public var deferral: Deferral?
+    /// When the window ends that the deferral waits for; nil where it waits for something else.
+    package var windowCloses: Instant?
+    /// The budget; nil where there is none.
+    public var budget: Budget?
+
+    /// The status of a permission at an instant.
+    package init(
+        of permission: TransferPermission, at now: Instant, _ offset: LocalOffset,
+        isMetered: Bool, account: BudgetAccount?
+    ) {
+        let spent =
+            permission.budget.map {
+                account?.current($0, at: now, offset).spent ?? 0
+            } ?? 0
+        deferral = permission.deferral(at: now, offset, isMetered: isMetered, spent: spent)
+        if case .outsideWindow(let opens) = deferral {
+            windowCloses = permission.windows?.change(after: opens, offset)
+        }
+        budget = permission.budget.map {
+            Budget(bytes: $0.bytes, spent: spent, renews: $0.renewal(after: now, offset))
+        }
+    }
+
+    /// Sentences for people.
+    public func sentences(on clock: LocalClock) -> [String] {
+        var sentences: [String] = []
+        if let deferral {
+            let because = Reason.deferred(deferral).because(on: clock)
+            sentences.append("A sync now would defer what is not urgent: \(because).")
+        }
+        if let budget {
+            sentences.append(
+                "Budget: \(ByteCount(budget.left)) of \(ByteCount(budget.bytes)) left until \(clock.time(of: budget.renews))."
+            )
+        }
+        return sentences
+    }
+
+    /// Writes the members of its JSON object.
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("deferred", deferral.map { Reason.deferred($0).code })
+        json.member("until", deferral?.end?.rfc3339)
+        json.member("budgetLeft", budget?.left)
+        json.member("budgetRenews", budget?.renews.rfc3339)
+    }
+}
+
+/// Why nothing may be fetched now.
+public enum Deferral: Sendable, Hashable {
+    /// It is outside the permitted hours, which begin again at this instant.
+    case outsideWindow(opens: Instant)
+    /// The network is metered.
+    case meteredNetwork
+    /// The budget is spent; the next one begins at this instant.
+    case budgetSpent(renews: Instant)
+    /// Somebody paused it until further notice.
+    case paused
+
+    /// When it ends, where the clock alone ends it.
+    public var end: Instant? {
+        switch self {
+        case .outsideWindow(let opens): opens
+        case .meteredNetwork, .paused: nil
+        case .budgetSpent(let renews): renews
+        }
+    }
+}
+
+extension Deferral {
+    /// A sentence that says why; the argument words an instant.
+    package func because(_ words: (Instant) -> String) -> String {
+        switch self {
+        case .outsideWindow(let opens): "outside the permitted hours until \(words(opens))"
+        case .meteredNetwork: "the network is metered"
+        case .paused: "somebody paused it"
+        case .budgetSpent(let renews): "the budget is spent until \(words(renews))"
+        }
+    }
+}
+
+/// A part of every day in local time, as `01:00-06:00`.
+///
+/// A window that ends before it begins goes over midnight: `22:00-06:00`.
+public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
+    /// Where it begins, in minutes since midnight, 0 … 1439.
+    package let start: Int
+    /// Where it ends, in minutes since midnight, 1 … 1440.
+    package let end: Int
+
+    /// Reads `HH:MM-HH:MM`; nil for anything else, and for a window without length.
+    ///
+    /// `24:00` is the end of the day.
+    public init?(text: some StringProtocol) {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let start = DailyWindow.minute(ends[0]),
+            let end = DailyWindow.minute(ends[1]), start < 1440, start != end
+        else { return nil }
+        self.start = start
+        self.end = end == 0 ? 1440 : end
+        if self.start == 0, self.end == 1440 { return }
+        guard self.start != self.end else { return nil }
+    }
+
+    /// Whether a minute of the day lies in it; the minute of its end does not.
+    package func contains(minute: Int) -> Bool {
+        if start < end { return (start..<end).contains(minute) }
+        return minute >= start || minute < end
+    }
+
+    /// The window as it is read.
+    public var description: String { "\(DailyWindow.text(start))-\(DailyWindow.text(end))" }
+
+    private static func text(_ minute: Int) -> String {
+        "\(padded(Int64(minute / 60), 2)):\(padded(Int64(minute % 60), 2))"
+    }
+
+    private static func minute(_ text: some StringProtocol) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }),
+            parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39) ~= $0 } }),
+            let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60
+        else { return nil }
+        let total = hour * 60 + minute
+        return total <= 1440 ? total : nil
+    }
+}
+
+/// The parts of a day in which transfers may run, as `01:00-06:00,12:00-13:00`.
+public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
+    /// The windows, as they were given.
+    package let windows: [DailyWindow]
+
+    /// Reads windows with commas between them; nil for anything else.
+    public init?(text: String) {
+        var windows: [DailyWindow] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let window = DailyWindow(text: part.trimmingSpaces()) else { return nil }
+            windows.append(window)
+        }
+        self.windows = windows
+    }
+
+    /// Whether a minute of the day lies in one of them.
+    package func contains(minute: Int) -> Bool { windows.contains { $0.contains(minute: minute) } }
+
+    /// When the next of them begins.
+    package func opening(after now: Instant, _ offset: LocalOffset) -> Instant {
+        windows.map { offset.next(minute: $0.start, after: now) }.min() ?? now
+    }
+
+    /// When the next of them begins or ends.
+    package func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
+        windows.flatMap { [$0.start, $0.end] }.map { offset.next(minute: $0, after: now) }.min()
+    }
+
+    /// The windows as they are read.
+    public var description: String { windows.map(\.description).joined(separator: ",") }
+}
+
+/// The targets that are paused until further notice, or all of them.
+public struct PausedTargets: Sendable, Hashable {
+    /// Whether every target is paused.
+    public var all = false
+    /// Targets that are paused by themselves.
+    public var targets: Set<Target> = []
+
+    /// Nothing is paused.
+    public init() {}
+
+    /// Whether nothing is paused.
+    public var isEmpty: Bool { !all && targets.isEmpty }
+
+    /// Whether a target is paused.
+    public func contains(_ target: Target) -> Bool { all || targets.contains(target) }
+
+    /// Adds what another value pauses.
+    package mutating func formUnion(_ other: PausedTargets) {
+        all = all || other.all
+        targets.formUnion(other.targets)
+    }
+
+    /// Pauses a target, or all of them.
+    package mutating func pause(_ target: Target?) {
+        if let target { targets.insert(target) } else { all = true }
+    }
+
+    /// Ends the pause of a target, or of all of them.
+    ///
+    /// Returns false where it was not paused. If all are paused, one alone cannot be resumed.
+    package mutating func resume(_ target: Target?) -> Bool {
+        if let target { return targets.remove(target) != nil }
+        defer { self = PausedTargets() }
+        return !isEmpty
+    }
+}

@@ -1,3 +1,90 @@
+/// The transfers of a run, from which its timeline and throughput are made.
+public struct TransferLog: Sendable {
+    /// A transfer.
+    struct Entry: Sendable {
+        let began: Int64
+        let ended: Int64
+        let bytes: Int64
+        let host: Int
+        let hasFailed: Bool
+        let target: Target
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var hosts: [String] = []
+    private var numbers: [String: Int] = [:]
+    /// Transfers of which no times were kept.
+    public private(set) var untimed = 0
+
+    /// No transfer.
+    public init() {}
+
+    /// Whether there is a transfer with times.
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// Takes in a decision; one that needed no transfer adds nothing.
+    public mutating func add(_ decision: PastDecision) {
+        guard let trace = decision.trace else {
+            if decision.bytesReceived > 0 { untimed += 1 }
+            return
+        }
+        let host = decision.source.map(SourceKey.host) ?? ""
+        let number = numbers[host] ?? hosts.count
+        if number == hosts.count {
+            numbers[host] = number
+            hosts.append(host)
+        }
+        entries.append(
+            Entry(
+                began: trace.began, ended: trace.ended, bytes: decision.bytesReceived,
+                host: number, hasFailed: decision.outcome == .failed, target: decision.target))
+    }
+
+    /// The last end in milliseconds, at least 1.
+    var length: Int64 { entries.reduce(1) { max($0, $1.ended) } }
+
+    /// The timeline of a run that took so many milliseconds, or longer if a transfer did.
+    public func timeline(lasting milliseconds: Int64) -> Timeline {
+        let length = max(milliseconds, self.length)
+        var packings: [Int: LanePacking] = [:]
+        var order: [Int] = []
+        for entry in entries.sorted(by: { $0.began < $1.began }) {
+            if packings[entry.host] == nil {
+                order.append(entry.host)
+                packings[entry.host] = LanePacking(hosts[entry.host], length)
+            }
+            packings[entry.host]?.add(entry)
+        }
+        let busiest = order.sorted {
+            packings[$0].map(\.weight) ?? 0 > packings[$1].map(\.weight) ?? 0
+        }
+        let shown = Set(busiest.prefix(Timeline.mostLanes))
+        return Timeline(
+            length: length,
+            lanes: order.filter(shown.contains).compactMap { packings[$0]?.lane },
+            hostsLeftOut: order.count - shown.count, transfers: entries.count)
+    }
+}
+
+extension TransferLog {
+    /// The transfers that took longest, the longest first, each with its host.
+    public func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
+        let longest = entries.sorted { one, other in
+            let (left, right) = (one.ended - one.began, other.ended - other.began)
+            return left == right ? one.bytes > other.bytes : left > right
+        }
+        return longest.prefix(count).map { (hosts[$0.host], $0.bar) }
+    }
+}
+
+extension TransferLog.Entry {
+    /// A bar for this transfer alone.
+    var bar: Timeline.Bar {
+        Timeline.Bar(
+            began: began, ended: ended, failed: hasFailed ? 1 : 0, bytes: bytes, target: target)
+    }
+}
+
 /// A run's transfers over time, as bars in a lane for each host.
 ///
 /// The number of bars does not grow with the number of transfers: where several begin and end within
@@ -101,3 +188,94 @@ struct LanePacking {
         return isNear && areShort
     }
 }
+
+/// How fast bytes arrived over a run's time.
+///
+/// The bytes of a transfer count as spread evenly from its beginning to its end.
+public struct Throughput: Sendable, Hashable {
+    /// Into how many stretches of time a run is divided at most.
+    public static let mostBuckets: Int64 = 120
+
+    /// The length of a bucket in milliseconds, at least 1.
+    public let bucketLength: Int64
+    /// Bytes a second in each bucket.
+    public let rates: [Int64]
+    /// All bytes.
+    public let bytes: Int64
+    /// The whole time in milliseconds, at least 1.
+    public let length: Int64
+
+    /// The greatest rate in bytes a second.
+    public var peak: Int64 { rates.max() ?? 0 }
+
+    /// All bytes by the whole time, in bytes a second.
+    public var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
+
+    /// The milliseconds at which the greatest rate was reached first.
+    public var peakTime: Int64 {
+        Int64(rates.firstIndex(of: peak) ?? 0) * bucketLength
+    }
+}
+
+extension TransferLog {
+    /// The throughput of a run that took so many milliseconds, or longer if a transfer did.
+    public func throughput(lasting milliseconds: Int64) -> Throughput {
+        let length = max(milliseconds, self.length)
+        let width = max(1, (length + Throughput.mostBuckets - 1) / Throughput.mostBuckets)
+        let count = Int((length + width - 1) / width)
+        var sums = [Double](repeating: 0, count: max(count, 1))
+        var bytes: Int64 = 0
+        for entry in entries where entry.bytes > 0 {
+            bytes = bytes.addingSaturated(entry.bytes)
+            let first = min(Int(entry.began / width), sums.count - 1)
+            let last = min(Int(entry.ended / width), sums.count - 1)
+            let span = Double(max(entry.ended - entry.began, 1))
+            for bucket in first...max(first, last) {
+                let start = max(Double(entry.began), Double(Int64(bucket) * width))
+                let end = min(Double(entry.ended), Double(Int64(bucket + 1) * width))
+                let share = first == last ? 1 : max(0, end - start) / span
+                sums[bucket] += Double(entry.bytes) * share
+            }
+        }
+        return Throughput(
+            bucketLength: width,
+            rates: sums.map { Int64(($0 * 1000 / Double(width)).rounded()) },
+            bytes: bytes, length: length)
+    }
+}
+
+/// The marks of a time axis: at most five steps of a round length.
+public struct TimeAxis: Sendable, Hashable {
+    /// The marks in milliseconds, from 0.
+    public let ticks: [Int64]
+    private let step: Int64
+
+    /// Takes the whole time in milliseconds, at least 1.
+    public init(_ length: Int64) {
+        let length = max(1, length)
+        step = TimeAxis.steps.first { length / $0 <= 5 } ?? (length / 5 / day + 1) * day
+        ticks = Array(stride(from: 0, through: length, by: Int(step)).map { Int64($0) })
+    }
+
+    /// The text at a mark, in the unit of the step.
+    public func label(_ tick: Int64) -> String {
+        if tick == 0 { return "0" }
+        if step < 1000 {
+            return step % 100 == 0 && step >= 100
+                ? "\(tick / 1000).\(tick % 1000 / 100) s" : "\(tick) ms"
+        }
+        if step < minute { return "\(tick / 1000) s" }
+        if step < hour { return "\(tick / minute) min" }
+        return step < day ? "\(tick / hour) h" : "\(tick / day) d"
+    }
+
+    private static let steps: [Int64] = [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, minute,
+        2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 3 * hour,
+        6 * hour, 12 * hour, day,
+    ]
+}
+
+private let minute: Int64 = 60_000
+private let hour = 60 * minute
+private let day = 24 * hour

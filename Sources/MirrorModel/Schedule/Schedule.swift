@@ -53,3 +53,236 @@ package struct Schedule: Sendable, Hashable {
         json.member("manifests", manifests)
     }
 }
+
+/// How often a schedule starts a sync, in the notations of systemd.time(7) and crontab(5).
+package struct SchedulePeriod: Sendable, Hashable {
+    /// The length in seconds.
+    package let seconds: Int64
+
+    /// Takes a length; nil below a minute, which is the finest that a timer is asked for.
+    package init?(seconds: Int64) {
+        guard seconds >= 60 else { return nil }
+        self.seconds = seconds
+    }
+
+    /// The calendar expression with this period, the same every day or week; nil if there is none.
+    ///
+    /// systemd makes up for a missed run only if a calendar expresses the period (systemd.timer(5),
+    /// Persistent).
+    package var calendar: String? {
+        switch shape {
+        case .minutes(1): "*-*-* *:*:00"
+        case .minutes(let minutes): "*-*-* *:00/\(minutes):00"
+        case .hours(1): "*-*-* *:00:00"
+        case .hours(let hours): "*-*-* 00/\(hours):00:00"
+        case .day: "*-*-* 00:00:00"
+        case .week: "Mon *-*-* 00:00:00"
+        case nil: nil
+        }
+    }
+
+    /// The first five fields of a crontab line; nil where cron has no such period.
+    ///
+    /// - Parameter offset: any number, which chooses the moment within the period, so that devices do
+    ///   not all begin at the same one.
+    package func cron(offset: UInt64) -> String? {
+        let minute = offset % 60
+        return switch shape {
+        case .minutes(1): "* * * * *"
+        case .minutes(let minutes): "\(offset % UInt64(minutes))-59/\(minutes) * * * *"
+        case .hours(1): "\(minute) * * * *"
+        case .hours(let hours): "\(minute) \(offset / 60 % UInt64(hours))-23/\(hours) * * *"
+        case .day: "\(minute) \(offset / 60 % 24) * * *"
+        case .week: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
+        case nil: nil
+        }
+    }
+
+    /// The period as an option's value: `90m`, `6h`, `1d`.
+    package var spelling: String {
+        if seconds % 86400 == 0 { return "\(seconds / 86400)d" }
+        if seconds % 3600 == 0 { return "\(seconds / 3600)h" }
+        return seconds % 60 == 0 ? "\(seconds / 60)m" : "\(seconds)s"
+    }
+
+    /// The nearest period that a calendar expresses.
+    package var nearest: SchedulePeriod {
+        let known = SchedulePeriod.expressible.min { abs($0 - seconds) < abs($1 - seconds) }
+        return SchedulePeriod(seconds: known ?? 86400) ?? self
+    }
+
+    /// The default of the greatest random delay, in seconds: a tenth of the period, an hour at
+    /// most.
+    package var usualJitter: Int64 { min(seconds / 10, 3600) }
+
+    private enum Shape { case minutes(Int64), hours(Int64), day, week }
+
+    private var shape: Shape? {
+        if seconds == 604_800 { return .week }
+        if seconds == 86400 { return .day }
+        if seconds % 3600 == 0, 24 % (seconds / 3600) == 0 { return .hours(seconds / 3600) }
+        if seconds % 60 == 0, seconds < 3600, 60 % (seconds / 60) == 0 {
+            return .minutes(seconds / 60)
+        }
+        return nil
+    }
+
+    private static let expressible: [Int64] =
+        (1..<60).filter { 60 % $0 == 0 }.map { $0 * 60 }
+        + (1...24).filter { 24 % $0 == 0 }.map { $0 * 3600 } + [604_800]
+}
+
+/// The texts that start a schedule.
+package struct ScheduleUnits: Sendable {
+    /// What the first line of a unit, and the line before a crontab's, begins with.
+    package static let mark = "# mirror schedule "
+    /// The line after a crontab's.
+    package static let endMark = "# mirror schedule ends"
+
+    /// The schedule, which says when it starts.
+    package let schedule: Schedule
+    /// The command that is started: a program's absolute path and its words.
+    package let words: [String]
+    /// The greatest delay by chance, in seconds.
+    package let jitter: Int64
+    /// The program that waits for the network before a sync, with its words; nil to wait for none.
+    package var waiter: [String]?
+    /// Whether the machine's units wait for the network.
+    package var needsNetwork = false
+
+    private let period: SchedulePeriod
+
+    /// Takes what is started; nil for a period below a minute.
+    package init?(_ schedule: Schedule, words: [String], jitter: Int64?) {
+        guard let period = SchedulePeriod(seconds: schedule.every) else { return nil }
+        self.schedule = schedule
+        self.words = words
+        self.period = period
+        self.jitter = jitter ?? period.usualJitter
+    }
+
+    /// The service unit; nil where a word has a control character.
+    package var service: String? {
+        guard let start = line(words) else { return nil }
+        var lines = [
+            mark, "[Unit]", "Description=Sync \(schedule.name)",
+        ]
+        if needsNetwork, schedule.manager == .system {
+            lines += ["Wants=network-online.target", "After=network-online.target"]
+        }
+        lines += ["", "[Service]", "Type=oneshot"]
+        if let waiter {
+            guard let wait = line(waiter) else { return nil }
+            // If the network does not come, the sync itself reports that.
+            lines.append("ExecStartPre=-\(wait)")
+        }
+        lines += ["ExecStart=\(start)", "Nice=10", "IOSchedulingClass=idle"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The timer unit.
+    package var timer: String {
+        var lines = [
+            mark, "[Unit]",
+            "Description=Sync \(schedule.name) every \(DurationText(seconds: schedule.every))",
+            "", "[Timer]",
+        ]
+        if let calendar = period.calendar {
+            lines += ["OnCalendar=\(calendar)", "Persistent=true"]
+        } else {
+            let first = schedule.manager == .system ? "OnBootSec" : "OnStartupSec"
+            lines += ["\(first)=2min", "OnUnitActiveSec=\(schedule.every)s"]
+        }
+        lines += ["RandomizedDelaySec=\(jitter)s", "FixedRandomDelay=true"]
+        lines += ["", "[Install]", "WantedBy=timers.target"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The three lines of a crontab; nil where cron has no such period, or a word a control character.
+    ///
+    /// - Parameter offset: any number, which chooses the minute.
+    package func cron(offset: UInt64) -> [String]? {
+        let words = words.map(QuotedWord.cron)
+        guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
+        let command = "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"
+        return [mark, command, ScheduleUnits.endMark]
+    }
+
+    private func line(_ words: [String]) -> String? {
+        let quoted = words.enumerated().map { number, word in
+            QuotedWord.systemd(word, isProgram: number == 0)
+        }
+        return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// The line that says what this is, so that it is found again.
+    private var mark: String {
+        var json = JSONWriter()
+        json.object { schedule.writeMembers(to: &$0) }
+        return ScheduleUnits.mark + String(decoding: json.take(), as: UTF8.self)
+    }
+}
+
+/// Words of a command line, written so that a program reads them as they are.
+package enum QuotedWord {
+    /// A word of an `ExecStart=` line (systemd.service(5), "Command lines"; systemd.syntax(7)).
+    ///
+    /// Nil for a word with a line break or another control character, which has no place in a unit.
+    ///
+    /// - Parameter isProgram: whether it is the first word, in which no variable is replaced.
+    package static func systemd(_ word: String, isProgram: Bool = false) -> String? {
+        guard isPrintable(word) else { return nil }
+        var quoted = ""
+        for character in word.unicodeScalars {
+            switch character {
+            case "\\": quoted += "\\\\"
+            case "\"": quoted += "\\\""
+            // Specifiers and variables are replaced within quotes, too.
+            case "%": quoted += "%%"
+            case "$": quoted += isProgram ? "$" : "$$"
+            default: quoted.unicodeScalars.append(character)
+            }
+        }
+        return isPlain(word) ? quoted : "\"\(quoted)\""
+    }
+
+    /// A word of a crontab's command, which sh(1) reads after cron (crontab(5)).
+    ///
+    /// Nil for a word with a control character.
+    package static func cron(_ word: String) -> String? {
+        guard isPrintable(word) else { return nil }
+        if isPlain(word) { return word }
+        // cron ends the command at a percent sign that no backslash stands before, and takes the
+        // backslash away; so the sign stands outside the quotes.
+        let quoted = word.split(separator: "'", omittingEmptySubsequences: false)
+            .map {
+                $0.split(separator: "%", omittingEmptySubsequences: false).joined(
+                    separator: "'\\%'")
+            }
+            .joined(separator: "'\\''")
+        return "'\(quoted)'"
+    }
+
+    /// A word of a command that sh(1) reads.
+    package static func shell(_ word: String) -> String {
+        if isPlain(word) { return word }
+        return "'" + word.parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
+    }
+
+    private static func isPrintable(_ word: String) -> Bool {
+        word.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    }
+
+    /// Whether no character of a word has a special meaning anywhere.
+    private static func isPlain(_ word: String) -> Bool {
+        !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "/._-:=,+@".utf8.contains(byte)
+                }
+            }
+    }
+}

@@ -102,3 +102,223 @@ package struct ServedRequest: Sendable, Hashable {
         }
     }
 }
+
+/// A Range field, as far as it asks for one part (RFC 9110 §14.2).
+package enum ByteRange: Sendable, Hashable {
+    /// From a first byte to a last one, which may be beyond the end; nil is the end.
+    case from(Int64, through: Int64?)
+    /// So many bytes at the end.
+    case suffix(Int64)
+
+    /// Reads a value; nil if it is malformed, of another unit, or asks for several parts.
+    ///
+    /// A server may ignore such a field, and then answers with the whole.
+    package init?(_ text: String) {
+        var scan = FieldScanner(text.utf8)
+        guard scan.token()?.lowercased() == "bytes", scan.take(UInt8(ascii: "=")) else {
+            return nil
+        }
+        scan.skipSpaces()
+        let hyphen = UInt8(ascii: "-")
+        if scan.take(hyphen) {
+            guard let length = scan.number() else { return nil }
+            self = .suffix(length)
+        } else {
+            guard let first = scan.number(), scan.take(hyphen) else { return nil }
+            let last = scan.number()
+            if let last, last < first { return nil }
+            self = .from(first, through: last)
+        }
+        scan.skipSpaces()
+        guard scan.isAtEnd else { return nil }
+    }
+
+    /// The bytes of a representation of this size; nil if there are none in the range.
+    package func bytes(ofSize size: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first, let last):
+            guard first < size else { return nil }
+            return first..<(last.map { min($0, size - 1) + 1 } ?? size)
+        case .suffix(let length):
+            guard length > 0, size > 0 else { return nil }
+            return max(0, size - length)..<size
+        }
+    }
+}
+
+/// The bytes of a served file: one version, named by its digest (RFC 9110 §3.2).
+package struct Representation: Sendable, Hashable {
+    /// The size in bytes.
+    package var size: Int64
+    /// The sha256 of the bytes.
+    package var sha256: Digest
+    /// The modification time, in seconds.
+    package var modified: HTTPDate
+    /// The media type, as the source sent it or as the name's extension tells.
+    package var mediaType: String
+    /// Whether the URL names these bytes only, because their digest is in it.
+    package var isNamedByDigest = false
+
+    package init(size: Int64, sha256: Digest, modified: HTTPDate, mediaType: String) {
+        self.size = size
+        self.sha256 = sha256
+        self.modified = modified
+        self.mediaType = mediaType
+    }
+
+    /// The strong entity tag: the digest.
+    package var entityTag: String { "\"\(sha256.hex)\"" }
+
+    /// The media type of files with this extension; nil where no browser needs one.
+    package static func mediaType(ofExtension name: String) -> String? { mediaTypes[name] }
+
+    private static let mediaTypes: [String: String] = [
+        "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
+        "mjs": "text/javascript", "json": "application/json", "geojson": "application/geo+json",
+        // Without the encoding, browsers take these for Windows-1252.
+        "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
+        "csv": "text/csv; charset=utf-8", "xml": "application/xml",
+        "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+        "gif": "image/gif", "webp": "image/webp", "ico": "image/x-icon", "pdf": "application/pdf",
+        "wasm": "application/wasm", "woff2": "font/woff2", "mp4": "video/mp4",
+        "webm": "video/webm", "mov": "video/quicktime", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+        "ogg": "audio/ogg", "opus": "audio/ogg", "flac": "audio/flac", "wav": "audio/wav",
+        "avif": "image/avif", "woff": "font/woff",
+    ]
+}
+
+/// What a request's target names in a served tree (RFC 9112 §3.2).
+package enum ServedPlace: Sendable, Hashable {
+    /// A folder's listing: the root, whose path is empty, or a folder in an area.
+    case folder(String)
+    /// An area without the slash behind it.
+    case area(Area)
+    /// A file, or perhaps a folder without the slash behind it.
+    case file(Target)
+    /// A file by the sha256 of its bytes.
+    case digest(Digest)
+    /// Nothing that could be in a tree: hidden files, parts, names that lead elsewhere.
+    case nothing
+    /// No target of a request.
+    case malformed
+
+    /// Reads the path of a target as it was sent, without its query.
+    ///
+    /// Each segment is decoded once and by itself, so that no encoding makes a slash, a NUL or a dot
+    /// segment of a name.
+    package init(path: some StringProtocol) {
+        guard let segments = ServedPlace.segments(of: path) else {
+            self = .malformed
+            return
+        }
+        if segments.count == 2, segments[0] == "cas" {
+            self = Digest(.sha256, hex: segments[1]).map { .digest($0) } ?? .nothing
+            return
+        }
+        let isFolder = segments.last == ""
+        let whole = (isFolder ? segments.dropLast() : segments[...]).joined(separator: "/")
+        if isFolder, whole.isEmpty {
+            self = segments.count == 1 ? .folder("") : .nothing
+        } else if let area = Area(rawValue: whole) {
+            self = isFolder ? .folder(whole) : .area(area)
+        } else if let target = try? Target(whole) {
+            self = isFolder ? .folder(target.path) : .file(target)
+        } else {
+            self = .nothing
+        }
+    }
+
+    /// The decoded segments behind the first slash; nil if the text is no absolute path.
+    ///
+    /// A segment that cannot be a name is a dot segment, which no target has.
+    private static func segments(of path: some StringProtocol) -> [String]? {
+        var rest = Substring(path)
+        // Servers take the absolute form too (RFC 9112 §3.2.2).
+        if rest.utf8.first != slash {
+            for scheme in ["http://", "https://"] where rest.lowercased().hasPrefix(scheme) {
+                let behind = rest.dropFirst(scheme.count)
+                rest = behind.utf8.firstIndex(of: slash).map { behind[$0...] } ?? "/"
+                break
+            }
+        }
+        guard rest.utf8.first == slash else { return nil }
+        var segments: [String] = []
+        for segment in rest.dropFirst().parts(at: "/", keepingEmpty: true) {
+            guard isWellFormed(segment) else { return nil }
+            let bytes = PercentEncoding.decode(Array(segment.utf8))
+            let name = String(validating: bytes, as: UTF8.self)
+            segments.append(bytes.contains(slash) ? "." : name ?? ".")
+        }
+        return segments
+    }
+
+    /// Whether each `%` has two digits behind it, and no byte is a space or a control character.
+    private static func isWellFormed(_ segment: Substring) -> Bool {
+        var digits = 0
+        for byte in segment.utf8 {
+            if digits > 0 {
+                guard Hex.value(of: byte) != nil else { return false }
+                digits -= 1
+            } else if byte == UInt8(ascii: "%") {
+                digits = 2
+            } else if byte <= 0x20 || byte == 0x7F {
+                return false
+            }
+        }
+        return digits == 0
+    }
+}
+
+private let slash = UInt8(ascii: "/")
+
+/// Where a server listens: an address of this machine and a port.
+public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IPv4 or IPv6 address, without brackets.
+    public var host: String
+    /// The port; 0 is any free one.
+    public var port: UInt16
+
+    /// Takes an address and a port.
+    public init(host: String = "127.0.0.1", port: UInt16 = 8080) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil for other text.
+    ///
+    /// Names other than localhost are not resolved.
+    public init?(_ text: String) {
+        guard let (host, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
+            port.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            self.init(host: String(host.dropFirst().dropLast()), port: number)
+            guard self.host.utf8.contains(UInt8(ascii: ":")) else { return nil }
+        } else {
+            self.init(host: host == "localhost" ? "127.0.0.1" : String(host), port: number)
+            let isNumeric = self.host.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")
+            }
+            guard isNumeric, !host.isEmpty else { return nil }
+        }
+    }
+
+    /// The address as it stands in a URL.
+    public var description: String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Whether only programs on this machine can reach the address.
+    ///
+    /// An IPv6 address has many spellings, such as `0:0:0:0:0:0:0:1` (RFC 4291 §2.2).
+    public var isLoopback: Bool {
+        if host.hasPrefix("127.") { return true }
+        guard host.utf8.contains(UInt8(ascii: ":")), host.utf8.last == UInt8(ascii: "1") else {
+            return false
+        }
+        // All digits but the last are zeros.
+        return host.utf8.dropLast().allSatisfy {
+            $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ":")
+        }
+    }
+}

@@ -55,3 +55,118 @@ package struct Escaped: CustomStringConvertible, Sendable {
         }
     }
 }
+
+/// A URL as somebody wrote it, made fit to print: quoted, escaped, cut when long, and without what may
+/// be secret in it.
+package struct QuotedURL: CustomStringConvertible, Sendable {
+    /// The text between quotation marks.
+    package let description: String
+
+    /// Quotes a text without its query, and with `…` in place of what else may be secret.
+    package init(_ text: String) {
+        description = Quoted(QuotedURL.withoutSecrets(text)).description
+    }
+
+    /// A text without its query, and with `…` in place of what else may be secret.
+    package static func withoutSecrets(_ text: String) -> String {
+        let scalars = Array(text.unicodeScalars)
+        let query = scalars.firstIndex(of: "?") ?? scalars.count
+        var shown = String.UnicodeScalarView()
+        var at = 0
+        for secret in URLSecrets.ranges(in: scalars[...]) where secret.lowerBound <= query {
+            shown.append(contentsOf: scalars[at..<secret.lowerBound])
+            shown.append("…")
+            at = secret.upperBound
+        }
+        if at < query { shown.append(contentsOf: scalars[at..<query]) }
+        return String(shown)
+    }
+}
+
+extension StringProtocol {
+    /// The text with control and direction-changing characters written as `\u{…}`.
+    ///
+    /// Every text from a server or a manifest passes through this before it reaches a terminal.
+    public var printable: String { Escaped(self).description }
+}
+
+extension String {
+    /// Makes text from bytes; nil where they are not UTF-8.
+    ///
+    /// Nearly all texts of indexes and heads are ASCII, which needs no validation. With the
+    /// standard library's `init(validating:as:)` alone, reading a row of the index took twice as
+    /// long.
+    package init?(sound bytes: UnsafeBufferPointer<UInt8>) {
+        if bytes.reduce(0, |) < 0x80 {
+            self.init(decoding: bytes, as: UTF8.self)
+        } else {
+            self.init(validating: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Whether bytes are UTF-8.
+    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.reduce(0, |) < 0x80 || String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    /// Makes text from an array of bytes in the same way.
+    package init?(sound bytes: [UInt8]) {
+        guard let text = bytes.withUnsafeBufferPointer({ String(sound: $0) }) else { return nil }
+        self = text
+    }
+}
+
+/// Where a URL, as somebody wrote it, may hold a secret: in its user and password, and in its query.
+///
+/// The text may be malformed. Where it is not certain what a part of it is, the part is taken for a
+/// secret.
+package enum URLSecrets {
+    /// The parts to hide, in their order.
+    ///
+    /// An escape of JSON or XML that may stand for `/`, `@` or `?` makes all that follows uncertain.
+    package static func ranges(in text: ArraySlice<Unicode.Scalar>) -> [Range<Int>] {
+        let query = text.firstIndex(of: "?") ?? text.endIndex
+        let authority = authority(in: text)
+        let start = authority ?? text.startIndex
+        if hasEscape(text[..<query]) { return [min(start, query)..<text.endIndex] }
+        var secrets: [Range<Int>] = []
+        if let at = text[..<query].lastIndex(of: "@") {
+            if let authority, authority <= at {
+                secrets.append(authority..<at)
+            } else if text[..<at].contains(":") {
+                secrets.append(text.startIndex..<at)
+            }
+        } else if start < query, text[query...].contains("@"), text[start..<query].contains(":"),
+            !text[start..<query].contains("/")
+        {
+            // A password with a question mark in it, or a port and an address in the query.
+            return [start..<text.endIndex]
+        }
+        if query < text.endIndex { secrets.append((query + 1)..<text.endIndex) }
+        return secrets.filter { !$0.isEmpty }
+    }
+
+    /// The place behind the first `//`, whose slashes JSON may escape.
+    private static func authority(in text: ArraySlice<Unicode.Scalar>) -> Int? {
+        var slashes = 0
+        for at in text.indices {
+            switch text[at] {
+            case "/": slashes += 1
+            case "\\": continue
+            default: slashes = 0
+            }
+            if slashes == 2 { return at + 1 }
+        }
+        return nil
+    }
+
+    /// Whether there is `\u00XX` for ASCII, or `&#`.
+    private static func hasEscape(_ text: ArraySlice<Unicode.Scalar>) -> Bool {
+        text.indices.contains { at in
+            let rest = text[at...]
+            if rest.starts(with: ["&", "#"]) { return true }
+            return rest.starts(with: ["\\", "u", "0", "0"]) && rest.count > 4
+                && ("0"..."7").contains(rest[at + 4])
+        }
+    }
+}

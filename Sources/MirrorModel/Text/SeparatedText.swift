@@ -37,3 +37,188 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         (self[..<at], self[utf8.index(after: at)...])
     }
 }
+
+extension String {
+    /// Joins texts in one allocation; an interpolation grows its result with each.
+    package init(joining texts: String...) {
+        self.init(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { room in
+            var end = 0
+            for var text in texts {
+                text.withUTF8 { bytes in
+                    let rest = UnsafeMutableBufferPointer(rebasing: room[end...])
+                    UnsafeMutableRawBufferPointer(rest).copyMemory(from: .init(bytes))
+                    end += bytes.count
+                }
+            }
+            return end
+        }
+    }
+}
+
+/// Splits a path at its last slash, by its bytes; every promotion does so several times.
+package enum PathText {
+    /// The text before the last slash; empty without one.
+    package static func folder(of path: String) -> String {
+        part(of: path) { $0.prefix(max($1, 0)) }
+    }
+
+    /// The text behind the last slash; the whole path without one.
+    package static func name(of path: String) -> String {
+        part(of: path) { $0.dropFirst($1 + 1) }
+    }
+
+    /// The number of bytes before the last component.
+    package static func nameStart(in path: String) -> Int {
+        let start = path.utf8.withContiguousStorageIfAvailable {
+            ($0.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
+        }
+        return start ?? path.utf8.count - name(of: path).utf8.count
+    }
+
+    /// Whether a folder is the text before a path's last slash; makes no text to find that out.
+    package static func isFolder(_ folder: String, of path: String) -> Bool {
+        // Read where they are: a variable for each would count a reference.
+        let answer = folder.utf8.withContiguousStorageIfAvailable { folder in
+            path.utf8.withContiguousStorageIfAvailable { path in
+                let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+                return slash == folder.count
+                    && ByteOrder.commonPrefix(folder, path, limit: slash) == slash
+            }
+        }
+        return (answer ?? nil) ?? areSame(folder, self.folder(of: path))
+    }
+
+    /// Whether a text has these bytes.
+    package static func hasBytes(_ text: String, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let answer = text.utf8.withContiguousStorageIfAvailable {
+            $0.count == bytes.count && ByteOrder.compare($0, bytes) == 0
+        }
+        return answer ?? text.utf8.elementsEqual(bytes)
+    }
+
+    /// Whether two paths have the same bytes; texts are equal also where those differ.
+    package static func areSame(_ first: String, _ second: String) -> Bool {
+        var (first, second) = (first, second)
+        return first.withUTF8 { first in
+            second.withUTF8 { second in
+                first.count == second.count && ByteOrder.compare(first, second) == 0
+            }
+        }
+    }
+
+    private static func part(
+        of path: String,
+        _ body: (UnsafeBufferPointer<UInt8>, Int) -> Slice<UnsafeBufferPointer<UInt8>>
+    ) -> String {
+        var path = path
+        return path.withUTF8 { bytes in
+            let slash = bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1
+            return String(decoding: body(bytes, slash), as: UTF8.self)
+        }
+    }
+}
+
+extension String {
+    /// The longest prefix of at most `limit` bytes of UTF-8 that does not split a character's code.
+    package func prefix(bytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: max(0, limit))
+        // A continuation byte is 10xxxxxx (RFC 3629 §3): step back to the byte that leads it.
+        while end > utf8.startIndex, utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
+}
+
+/// Compares bytes as memcmp(3) does, eight at a time where there are eight.
+package enum ByteOrder {
+    static func commonPrefix(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
+        limit: Int = .max
+    ) -> Int {
+        let end = min(first.count, second.count, limit)
+        guard let first = UnsafeRawPointer(first.baseAddress),
+            let second = UnsafeRawPointer(second.baseAddress)
+        else { return 0 }
+        var at = 0
+        while at + 8 <= end {
+            let left = first.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian
+            let right = second.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian
+            // The lowest differing bit is in the first differing byte.
+            if left != right { return at + (left ^ right).trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < end,
+            first.load(fromByteOffset: at, as: UInt8.self)
+                == second.load(fromByteOffset: at, as: UInt8.self)
+        {
+            at += 1
+        }
+        return at
+    }
+
+    /// How many bytes at the end of both are equal.
+    static func commonSuffix(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        var count = 0
+        while count < min(first.count, second.count),
+            first[first.count - 1 - count] == second[second.count - 1 - count]
+        {
+            count += 1
+        }
+        return count
+    }
+
+    /// Negative, zero or positive as the first bytes come before, with or after the second.
+    package static func compare(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        let at = commonPrefix(first, second)
+        if at == min(first.count, second.count) { return first.count - second.count }
+        return Int(first[at]) - Int(second[at])
+    }
+}
+
+/// Finds the known name that a misspelt name most likely means.
+package enum NearestName {
+    /// The nearest candidate; nil when none is near enough.
+    ///
+    /// A candidate is near when its edit distance is at most a third of the name, so that `sha265`
+    /// suggests `sha256` and `colour` suggests nothing.
+    ///
+    /// - Parameter longest: how many characters of a name count; the time grows with their square.
+    package static func suggestion(
+        for name: String, among candidates: [String], longest: Int = 40
+    ) -> String? {
+        let word = Array(name.lowercased().unicodeScalars.prefix(longest))
+        var best: (name: String, distance: Int)?
+        for candidate in candidates {
+            let distance = distance(word, Array(candidate.lowercased().unicodeScalars))
+            if distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        guard let best, best.distance <= max(1, word.count / 3) else { return nil }
+        return best.name
+    }
+
+    /// The number of insertions, deletions, replacements and swaps of neighbours between two names.
+    ///
+    /// This is the optimal string alignment distance.
+    private static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...b.count)
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                var cost = min(
+                    last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    cost = min(cost, beforeLast[j - 1] + 1)
+                }
+                row.append(cost)
+            }
+            beforeLast = last
+            last = row
+        }
+        return last[b.count]
+    }
+}

@@ -59,9 +59,9 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
             let manifests = try await options.arguments.load(in: session)
             if dryRun { return try await show(manifests, in: session) }
             var output = output
-            let desk = ControlDesk(verb: "sync", root: session.root)
-            defer { desk.close() }
-            output.desk = desk
+            let responder = ControlResponder(verb: "sync", root: session.root)
+            defer { responder.close() }
+            output.responder = responder
             try await SyncWork(options: options, output: output).run(manifests, in: session)
         }
     }
@@ -150,7 +150,7 @@ struct SyncWork {
             } _: { plan in
                 CommandStage.enter(.running)
                 // A run that has nothing to do is over before anybody could steer it.
-                if !plan.isEmpty { output.desk?.begin(session) }
+                if !plan.isEmpty { output.responder?.begin(session) }
                 try await output.show(session.execute(plan, options: try options.runOptions()))
             }
         }

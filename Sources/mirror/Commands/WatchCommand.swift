@@ -61,7 +61,7 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     /// When it syncs.
-    var rhythm: SyncRhythm { SyncRhythm(every: every.seconds, jitter: jitter?.seconds) }
+    var interval: WatchInterval { WatchInterval(every: every.seconds, jitter: jitter?.seconds) }
 
     func run() async throws {
         let sleep = try WatchSleep()
@@ -77,7 +77,7 @@ final class WatchLoop {
     private var command: WatchCommand
     private let sleep: WatchSleep
     private let service = ServiceManager()
-    private let desk: ControlDesk
+    private let responder: ControlResponder
     /// Until when manifests by URL need not be asked for.
     private var fresh: [ManifestSource: Instant] = [:]
     /// The number of failed syncs in a row that a further one may mend.
@@ -87,7 +87,7 @@ final class WatchLoop {
     init(command: WatchCommand, sleep: WatchSleep) throws {
         self.command = command
         self.sleep = sleep
-        desk = ControlDesk(
+        responder = ControlResponder(
             verb: "watch", root: try command.options.makeSession().root,
             wake: { [sleep] in sleep.request() })
     }
@@ -102,7 +102,7 @@ final class WatchLoop {
         service?.tell(.ready)
         defer {
             service?.tell(.stopping)
-            desk.close()
+            responder.close()
         }
         while true {
             let heart = beat()
@@ -189,7 +189,7 @@ extension WatchLoop {
         } catch {
             throw OperationsRefusal(cause: error)
         }
-        output.desk = desk
+        output.responder = responder
         Interruption.setHangUp { [sleep, operations = output.operations] in
             operations?.reopenLogSoon()
             sleep.request()
@@ -245,11 +245,11 @@ extension WatchLoop {
     /// Sleeps until the next sync.
     private func rest(after end: SyncEnd) async throws {
         let now = Instant.now
-        let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
+        let next = command.interval.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
         CommandStage.enter(.resting)
         tell(next, now)
-        desk.rest(until: next.at)
-        desk.open()
+        responder.rest(until: next.at)
+        responder.open()
         let wake = try await sleep.sleep(
             until: next.at, atMost: longestSleep, wakesForNetwork: end.failures > 0,
             heartbeat: service.flatMap { service in

@@ -12,7 +12,7 @@ struct RunOutput {
     /// Log, metrics and hooks; nil if none was requested.
     var operations: RunOperations?
     /// Lets other processes follow and steer the run; nil where they cannot.
-    var desk: ControlDesk?
+    var responder: ControlResponder?
     /// Whether standard output holds something else than the report.
     var hasOtherResults = false
     /// Hears of every event; nil where nobody listens.
@@ -223,7 +223,7 @@ struct RunOutput {
     /// Tells everybody who follows the run; the log gets the summary when it is complete.
     private func note(_ event: Event) {
         if case .summary = event.body {} else { operations?.note(event) }
-        desk?.note(event)
+        responder?.note(event)
         observer?(event)
     }
 

@@ -9,11 +9,11 @@ import Testing
 
     /// The greatest number of syncs in one second, when all devices ended their last one at once.
     private func peak(
-        _ rhythm: SyncRhythm, _ end: SyncEnd, _ generator: inout SplitMix64
+        _ interval: WatchInterval, _ end: SyncEnd, _ generator: inout SplitMix64
     ) -> Int {
         var counts: [Int64: Int] = [:]
         for _ in 0..<devices {
-            let next = rhythm.next(after: end, at: Instant(seconds: 0)) { limit in
+            let next = interval.next(after: end, at: Instant(seconds: 0)) { limit in
                 Int64.random(in: 0...max(0, limit), using: &generator)
             }
             counts[next.at.seconds, default: 0] += 1
@@ -26,28 +26,28 @@ import Testing
         var generator = SplitMix64(seed: 1)
         var end = SyncEnd()
         end.nextDue = SyncEnd.Due(at: Instant(seconds: wait), name: "a")
-        let most = peak(SyncRhythm(every: 86_400), end, &generator)
+        let most = peak(WatchInterval(every: 86_400), end, &generator)
         // Twice the mean is far beyond what chance brings.
         #expect(most < 2 * devices / spread)
-        #expect(peak(SyncRhythm(every: 86_400, jitter: 0), end, &generator) == devices)
+        #expect(peak(WatchInterval(every: 86_400, jitter: 0), end, &generator) == devices)
     }
 
     @Test func aWindowThatOpensForAllIsNotARush() {
         var generator = SplitMix64(seed: 2)
         var end = SyncEnd()
         end.deferral = .outsideWindow(opens: Instant(seconds: 6 * 3600))
-        #expect(peak(SyncRhythm(every: 86_400), end, &generator) < 2 * devices / 600)
+        #expect(peak(WatchInterval(every: 86_400), end, &generator) < 2 * devices / 600)
     }
 
     @Test func devicesThatSawTheSameOutageDriftApart() {
         var generator = SplitMix64(seed: 3)
-        let rhythm = SyncRhythm(every: 3600)
+        let interval = WatchInterval(every: 3600)
         var times = [Int64](repeating: 0, count: devices)
         for failures in 1...6 {
             var end = SyncEnd()
             end.failures = failures
             times = times.map { time in
-                rhythm.next(after: end, at: Instant(milliseconds: time)) {
+                interval.next(after: end, at: Instant(milliseconds: time)) {
                     Int64.random(in: 0...max(0, $0), using: &generator)
                 }.at.milliseconds
             }
@@ -62,7 +62,7 @@ import Testing
     /// away from the third hour to the fourth: the most that ask in one second after the first.
     @Test func noSecondOfADayHasMoreThanAFiftiethOfTheFleet() {
         var generator = SplitMix64(seed: 4)
-        let rhythm = SyncRhythm(every: 21_600)
+        let interval = WatchInterval(every: 21_600)
         let (outage, day) = (Int64(3 * 3600)..<Int64(4 * 3600), Int64(24 * 3600))
         var counts = [Int](repeating: 0, count: Int(day))
         var fewest = Int.max
@@ -80,7 +80,7 @@ import Testing
                     end.nextDue = SyncEnd.Due(at: now.advanced(bySeconds: 3600), name: "a")
                 }
                 now =
-                    rhythm.next(after: end, at: now) {
+                    interval.next(after: end, at: now) {
                         Int64.random(in: 0...max(0, $0), using: &generator)
                     }.at
             }

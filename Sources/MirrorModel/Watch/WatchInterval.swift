@@ -1,6 +1,6 @@
 /// The time of a watch's next sync: when the next file is due, after `every` at the latest, sooner
 /// after a failure.
-public struct SyncRhythm: Sendable, Hashable {
+public struct WatchInterval: Sendable, Hashable {
     /// Seconds after which it syncs even if nothing is due.
     public var every: Int64
     /// The greatest random delay in seconds, so that many devices do not ask at the same moment;
@@ -34,7 +34,7 @@ public struct SyncRhythm: Sendable, Hashable {
         }
         var limit =
             jitter.map { min(max(0, $0), every) * 1000 }
-            ?? min(wait / 10, SyncRhythm.longestJitter * 1000)
+            ?? min(wait / 10, WatchInterval.longestJitter * 1000)
         if case .permitted = first.cause, let closes = end.windowCloses {
             // Half of the hours is left to transfer in.
             limit = min(limit, max(0, (closes.milliseconds - first.at.milliseconds) / 2))
@@ -50,11 +50,11 @@ public struct SyncRhythm: Sendable, Hashable {
         }
         if end.failures > 0 {
             let doublings = min(end.failures - 1, 20)
-            let wait = min(SyncRhythm.firstRetry << Int64(doublings), every)
+            let wait = min(WatchInterval.firstRetry << Int64(doublings), every)
             candidates.append(NextSync(at: later(now, wait), cause: .retry(end.failures)))
         }
         if let deferral = end.deferral {
-            let at = deferral.end ?? later(now, min(SyncRhythm.meteredInterval, every))
+            let at = deferral.end ?? later(now, min(WatchInterval.meteredInterval, every))
             candidates.append(NextSync(at: max(at, later(now, 1)), cause: .permitted))
         }
         return candidates
@@ -124,4 +124,20 @@ package struct NextSync: Sendable, Hashable {
         case .permitted: "Next sync at \(time): transfers may run again."
         }
     }
+}
+
+/// The meaning of a sync's exit code for its watch.
+package enum WatchVerdict {
+    /// Whether the first sync of a watch shows that none of them can succeed.
+    ///
+    /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
+    /// index of a newer mirror. Whoever starts a watch wants to know of them at once; later they
+    /// may come and go while somebody works on the device.
+    package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
+
+    /// Whether an early retry may succeed where this sync failed.
+    ///
+    /// A resource that failed for good (1) stays so until somebody changes something, and a run
+    /// that somebody ended (130) must not begin again at once.
+    package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }

@@ -4,7 +4,7 @@ import MirrorModel
 import Synchronization
 
 /// Receives the requests of other processes, and carries them out.
-final class ControlDesk: Sendable {
+final class ControlResponder: Sendable {
     private struct State {
         var job: JobDescription
         var session: MirrorSession?
@@ -74,7 +74,7 @@ final class ControlDesk: Sendable {
 
 // MARK: Requests
 
-extension ControlDesk {
+extension ControlResponder {
     private func answer(_ request: ControlRequest) async -> ControlReply {
         let (job, session) = state.withLock { ($0.job, $0.session) }
         do {
@@ -84,7 +84,7 @@ extension ControlDesk {
                 return try await pause(targets, isSticky: isSticky, session, job)
             case .resume(let targets): return try await resume(targets, session, job)
             case .cancel(let targets, let discards):
-                guard let session else { return ControlDesk.idle }
+                guard let session else { return ControlResponder.idle }
                 if targets.isEmpty { await session.cancelAll(discardingParts: discards) }
                 let known = await session.fetched(among: targets)
                 for target in known {
@@ -102,10 +102,10 @@ extension ControlDesk {
     ) async throws -> ControlReply {
         if isSticky {
             let session = try session ?? MirrorSession(root: job.root)
-            for target in ControlDesk.wishes(targets) { try await session.putAside(target) }
+            for target in ControlResponder.wishes(targets) { try await session.putAside(target) }
             return .done(unknown: [])
         }
-        guard let session else { return ControlDesk.idle }
+        guard let session else { return ControlResponder.idle }
         if targets.isEmpty {
             await session.pauseAll()
             state.withLock { $0.job.isPaused = true }
@@ -120,7 +120,7 @@ extension ControlDesk {
     ) async throws -> ControlReply {
         let files = try session ?? MirrorSession(root: job.root)
         var taken: [Target] = []
-        for target in ControlDesk.wishes(targets) where try await files.takeUp(target) {
+        for target in ControlResponder.wishes(targets) where try await files.takeUp(target) {
             if let target { taken.append(target) }
             wake?()
         }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import MirrorModel
 
-@Suite struct SyncRhythmTests {
-    private let rhythm = SyncRhythm(every: 3600)
+@Suite struct WatchIntervalTests {
+    private let interval = WatchInterval(every: 3600)
     private let now = Instant(seconds: 1_000_000)
 
     private func end(_ change: (inout SyncEnd) -> Void) -> SyncEnd {
@@ -13,17 +13,17 @@ import Testing
     }
 
     private func seconds(_ end: SyncEnd, random: (Int64) -> Int64 = { _ in 0 }) -> Int64 {
-        rhythm.next(after: end, at: now, random: random).at.seconds(since: now)
+        interval.next(after: end, at: now, random: random).at.seconds(since: now)
     }
 
     @Test func withoutAnythingDueItSyncsAfterTheCeiling() {
-        let next = rhythm.next(after: SyncEnd(), at: now) { _ in 0 }
+        let next = interval.next(after: SyncEnd(), at: now) { _ in 0 }
         #expect(next == NextSync(at: now.advanced(bySeconds: 3600), cause: .every))
     }
 
     @Test func theFirstFileThatBecomesDueWakesIt() {
         let due = SyncEnd.Due(at: now.advanced(bySeconds: 900), name: "Caches/a")
-        let next = rhythm.next(after: end { $0.nextDue = due }, at: now) { _ in 0 }
+        let next = interval.next(after: end { $0.nextDue = due }, at: now) { _ in 0 }
         #expect(next == NextSync(at: due.at, cause: .due("Caches/a")))
     }
 
@@ -49,13 +49,13 @@ import Testing
     }
 
     @Test func aRetryIsNotLaterThanAShortCeiling() {
-        let next = SyncRhythm(every: 5).next(after: end { $0.failures = 4 }, at: now) { _ in 0 }
+        let next = WatchInterval(every: 5).next(after: end { $0.failures = 4 }, at: now) { _ in 0 }
         #expect(next.at.seconds(since: now) == 5)
     }
 
     @Test func aWindowThatOpensWakesIt() {
         let opens = now.advanced(bySeconds: 600)
-        let next = rhythm.next(
+        let next = interval.next(
             after: end { $0.deferral = .outsideWindow(opens: opens) }, at: now
         ) { _ in 0 }
         #expect(next == NextSync(at: opens, cause: .permitted))
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [(1200, 600), (9_000, 3_600)])
     func chanceLeavesHalfOfTheHours(length: Int64, delay: Int64) {
         let opens = now.advanced(bySeconds: 600)
-        let next = SyncRhythm(every: 86_400, jitter: 3_600).next(
+        let next = WatchInterval(every: 86_400, jitter: 3_600).next(
             after: end {
                 $0.deferral = .outsideWindow(opens: opens)
                 $0.windowCloses = opens.advanced(bySeconds: length)
@@ -94,7 +94,7 @@ import Testing
         (60, 9_000, 60),
     ])
     func chanceDelaysASync(every: Int64, jitter: Int64?, delay: Int64) {
-        let next = SyncRhythm(every: every, jitter: jitter)
+        let next = WatchInterval(every: every, jitter: jitter)
             .next(after: SyncEnd(), at: now) { $0 }
         #expect(next.at.seconds(since: now) == every + delay)
     }

@@ -1,0 +1,128 @@
+/// Decimal digits, as lengths and seconds are written.
+package enum DecimalDigits {
+    /// The number; nil for anything but one or more digits, and when it does not fit.
+    static func value(of digits: some Collection<UInt8>) -> Int64? {
+        value(of: digits, sign: 1)
+    }
+
+    /// The number, behind a minus where it is negative; nil for anything else, and when it does not fit.
+    package static func signedValue(of text: UnsafeBufferPointer<UInt8>) -> Int64? {
+        let isNegative = text.first == UInt8(ascii: "-")
+        return value(of: isNegative ? text[1...] : text[...], sign: isNegative ? -1 : 1)
+    }
+
+    /// The most digits that a number of 64 bits has.
+    package static let most = 20
+
+    /// Puts the digits of a number into memory, so that they end where that ends; returns where they begin.
+    ///
+    /// - Parameter room: has room for `most` of them.
+    package static func put(
+        _ number: UInt64, intoEndOf room: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        var start = room.count
+        var rest = number
+        repeat {
+            start -= 1
+            room[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        return start
+    }
+
+    private static func value(of digits: some Collection<UInt8>, sign: Int64) -> Int64? {
+        guard !digits.isEmpty else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= digit else { return nil }
+            let (product, tooLong) = value.multipliedReportingOverflow(by: 10)
+            let (sum, tooMuch) = product.addingReportingOverflow(
+                sign * Int64(digit - UInt8(ascii: "0")))
+            if tooLong || tooMuch { return nil }
+            value = sum
+        }
+        return value
+    }
+}
+
+/// A number of bytes as people write and read it: KiB, MiB, GiB, TiB.
+public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
+    /// The number of bytes.
+    public let bytes: Int64
+
+    /// Takes a number of bytes.
+    public init(_ bytes: Int64) { self.bytes = bytes }
+
+    /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000).
+    ///
+    /// Nil for anything else, for a negative number, and for more than 2^63-1.
+    public init?(text: String) {
+        let split = text.firstIndex { !($0.isASCII && ($0.isNumber || $0 == ".")) }
+        let number = text[..<(split ?? text.endIndex)]
+        let unit = split.map { text[$0...].trimmingSpaces() } ?? ""
+        guard let factor = ByteCount.factors[unit.lowercased()], number.first != "." else {
+            return nil
+        }
+        if let whole = Int64(number) {
+            let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
+            guard !overflow else { return nil }
+            bytes = product
+        } else {
+            guard factor > 1, let value = Double(number), value.isFinite else { return nil }
+            // 1.001 kB is 1001 bytes, though 1.001 has no exact Double.
+            let product = (value * Double(factor)).rounded()
+            guard product < Double(Int64.max) else { return nil }
+            bytes = Int64(product)
+        }
+    }
+
+    private static let factors: [String: Int64] = [
+        "": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+        "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000, "tb": 1_000_000_000_000,
+    ]
+
+    /// The number with a unit and, from 1 KiB on, one decimal: `512 B`, `1.5 KiB`, `47.4 MiB`.
+    public var description: String {
+        if bytes < 1024 { return "\(bytes) B" }
+        var value = Double(bytes)
+        var unit = 0
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        value /= 1024
+        while value >= 1023.95, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        let tenths = Int64((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+}
+
+/// A number with the noun that it counts, in agreement: `1 resource`, `2 resources`, `3 copies`.
+///
+/// Only this type makes plurals; `verb` extends the agreement to the verb of the sentence.
+package struct Counted: Sendable, Hashable, CustomStringConvertible {
+    /// The number and the noun.
+    package let description: String
+
+    /// Takes a number, the noun's singular, and its plural where that is not made with `s`.
+    package init(_ count: some BinaryInteger, _ noun: String, plural: String? = nil) {
+        description = "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+    }
+
+    /// The form of a verb that agrees with a number: the first for 1, else the second.
+    package static func verb(
+        _ count: some BinaryInteger, _ singular: String, _ plural: String
+    ) -> String {
+        count == 1 ? singular : plural
+    }
+}
+
+extension Int64 {
+    /// The sum, clamped to the range of Int64.
+    ///
+    /// Sizes come from manifests, so even a few of them can add up to more than an Int64 can hold.
+    package func addingSaturated(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}
