@@ -54,11 +54,11 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
         var reports: [CheckReport] = []
         for (source, hint) in try await sources() {
             let report = try await report(on: source, hint)
-            if !output.json { CheckOutput(options: output).show(report) }
+            if !output.json { show(report) }
             reports.append(report)
             failure = max(failure, report.exitCode)
         }
-        if output.json { CheckOutput(options: output).document(reports) }
+        if output.json { document(reports) }
         if failure != 0 { throw ExitCode(failure) }
     }
 
@@ -162,17 +162,14 @@ struct CheckReport {
     var exitCode: Int32 { error.map { ExitVerdict.code(for: $0.code) } ?? 0 }
 }
 
-/// Shows what `mirror check` found: a JSON document for scripts, or lines as compilers print them.
-struct CheckOutput {
-    let options: any OutputChoices
-
+extension CheckCommand {
     /// Prints errors and warnings to standard error, and the verdict to standard output.
-    func show(_ report: CheckReport) {
+    private func show(_ report: CheckReport) {
         if !report.fixes.isEmpty || report.isFixed {
             for fix in report.fixes { Console.output.line(line(for: fix, in: report)) }
-            if !options.quiet { Console.output.line(fixed(report)) }
+            if !output.quiet { Console.output.line(fixed(report)) }
         }
-        let form = DiagnosticText.on(.error, color: options.color)
+        let form = DiagnosticText.on(.error, color: output.color)
         for diagnostic in report.diagnostics {
             for line in form.lines(for: diagnostic) { Console.error.line(line) }
         }
@@ -182,14 +179,14 @@ struct CheckOutput {
                 Console.error.line("mirror: error: \(error.sentence.printable)")
             }
             let certain = report.diagnostics.count { $0.replacement != nil }
-            if certain > 0, report.fixesHelp, !options.quiet {
+            if certain > 0, report.fixesHelp, !output.quiet {
                 Console.error.line(
                     "\(Counted(certain, "correction")) \(Counted.verb(certain, "is", "are")) certain: mirror check --fix \(report.label.printable)"
                 )
             }
             return
         }
-        guard !options.quiet, let decoded = report.decoded else { return }
+        guard !output.quiet, let decoded = report.decoded else { return }
         decoded.showLeftOut(label: report.label)
         let resources = decoded.manifest.resources
         let pinned = resources.count { $0.pin != nil }
@@ -200,7 +197,7 @@ struct CheckOutput {
     }
 
     private func line(for fix: Replacement, in report: CheckReport) -> String {
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         let place = "\(report.label.printable):\(fix.line):\(fix.column)"
         let change =
             switch (fix.old.isEmpty, fix.new.isEmpty) {
@@ -221,17 +218,13 @@ struct CheckOutput {
     }
 
     /// Prints all reports as one document.
-    func document(_ reports: [CheckReport]) {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("v", 1)
+    private func document(_ reports: [CheckReport]) {
+        Console.output.document { json in
             json.key("manifests")
             json.array { json in
                 for report in reports { write(report, to: &json) }
             }
         }
-        json.newline()
-        Console.output.write(bytes: json.take())
     }
 
     private func write(_ report: CheckReport, to json: inout JSONWriter) {
@@ -272,9 +265,7 @@ struct CheckOutput {
             json.member("written", report.isWritten)
         }
     }
-}
 
-extension CheckOutput {
     private func write(_ excerpt: Excerpt?, to json: inout JSONWriter) {
         guard let excerpt else { return json.null() }
         json.array { json in

@@ -50,7 +50,7 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
         let eviction = CacheEviction(
             toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted)
         let report = try await report(on: eviction, in: session)
-        EvictOutput(options: output).show(report)
+        show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.eviction.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
     }
@@ -70,27 +70,24 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Shows an eviction: a JSON document for scripts, or a line a file for people.
-struct EvictOutput {
-    let options: any OutputChoices
-
+extension EvictCommand {
     /// Prints the report to standard output, and what failed to standard error.
-    func show(_ report: EvictionReport) {
+    private func show(_ report: EvictionReport) {
         for error in report.failures {
             Console.error.line("mirror: error: \(error.sentence.printable)")
         }
-        if options.json { return report.write { Console.output.write(bytes: $0) } }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        if output.json { return report.write { Console.output.write(bytes: $0) } }
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: .now)
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(report.root.printable)")
         let eviction = report.eviction
-        if !options.quiet {
+        if !output.quiet {
             for file in eviction.evicted { lines.line(line(file, "evict", style, clock)) }
         }
         for file in eviction.left { lines.line(line(file, "leave", style, clock)) }
-        guard !options.quiet || !eviction.isEnough else { return }
+        guard !output.quiet || !eviction.isEnough else { return }
         let count = eviction.evicted.count
         let verb = report.isDryRun ? "would be removed" : "removed"
         var text = "\(Counted(count, "file")) \(verb)"

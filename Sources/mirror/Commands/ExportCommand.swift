@@ -90,23 +90,20 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
             to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) }, from: session)
         if path == nil, Console.output.writeError != nil { throw ExitCode(74) }
         LiveDisplay.shared.end()
-        ExportOutput(options: output).show(report)
+        show(report)
     }
 }
 
-/// What an export holds, told to people or as JSON.
-struct ExportOutput {
-    let options: VerdictOptions
-
-    func show(_ report: ExportReport) {
-        if options.json { return Console.output.write(bytes: report.json) }
-        guard !options.quiet else { return }
+extension ExportCommand {
+    private func show(_ report: ExportReport) {
+        if output.json { return Console.output.write(bytes: report.json) }
+        guard !output.quiet else { return }
         for omission in report.omissions {
             Console.error.line("mirror: note: left out: \(omission.sentence)")
         }
-        guard let output = report.output else { return }
+        guard let place = report.output else { return }
         var words =
-            "\(output.printable): \(report.format.title), \(Counted(report.files, "file"))"
+            "\(place.printable): \(report.format.title), \(Counted(report.files, "file"))"
         if report.bytes > 0 { words += ", \(ByteCount(report.bytes))" }
         if report.passed > 0 { words += "; \(report.passed) of other kinds passed over" }
         Console.output.line(words + ".")

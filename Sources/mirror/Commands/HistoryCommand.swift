@@ -97,14 +97,10 @@ struct HistoryOutput {
     /// Prints the runs to standard output.
     func show(_ runs: [PastRun]) {
         guard !options.json else {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.key("runs")
                 json.array { json in for run in runs { run.write(to: &json) } }
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: .now)
@@ -211,9 +207,7 @@ struct WhyOutput {
     private func document(
         _ target: Target, _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?
     ) {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("v", 1)
+        Console.output.document { json in
             json.member("target", target.path)
             json.key("now")
             if let step {
@@ -239,7 +233,5 @@ struct WhyOutput {
                 }
             }
         }
-        json.newline()
-        Console.output.write(bytes: json.take())
     }
 }

@@ -123,9 +123,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     private func show(
         _ lists: [DecodedManifest], in destination: String, _ resources: Int, pinned: Int
     ) {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("v", 1)
+        Console.output.document { json in
             json.member("manifest", destination)
             json.member("resources", resources)
             json.member("pinned", pinned)
@@ -144,7 +142,5 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
                 }
             }
         }
-        json.newline()
-        Console.output.write(bytes: json.take())
     }
 }

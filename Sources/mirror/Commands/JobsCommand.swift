@@ -57,9 +57,7 @@ struct JobsCommand: AsyncParsableCommand {
             }
         }
         if output.json {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.key("jobs")
                 json.beginArray()
                 for job in jobs { json.object { job.writeMembers(to: &$0) } }
@@ -67,8 +65,6 @@ struct JobsCommand: AsyncParsableCommand {
                 json.key("silent")
                 json.array { json in for process in silent { json.number(Int64(process)) } }
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         let clock = LocalClock.ofThisProcess(now: .now)
         for job in jobs { Console.output.line(job.sentence(on: clock).printable) }

@@ -69,7 +69,7 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
         try session.requireRoot()
         let report = try await session.manifests.forget(
             name, deleting: delete, isDryRun: dryRun, waitingSeconds: wait?.seconds ?? 0)
-        ForgetOutput(options: output).show(report)
+        show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.failures.isEmpty { throw ExitCode(1) }
     }
@@ -83,16 +83,12 @@ struct ManifestsOutput {
     /// Prints the manifests to standard output.
     func show(_ manifests: [RememberedManifest]) {
         guard !options.json else {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.key("manifests")
                 json.array { json in
                     for manifest in manifests { manifest.write(to: &json) }
                 }
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let now = Instant.now
@@ -121,25 +117,19 @@ struct ManifestsOutput {
     }
 }
 
-/// Shows what forgetting a manifest did: a JSON document for scripts, or a line a file for people.
-struct ForgetOutput {
-    let options: any OutputChoices
-
+extension ForgetCommand {
     /// Prints the report to standard output, and what failed to standard error.
-    func show(_ report: ForgetReport) {
+    private func show(_ report: ForgetReport) {
         for error in report.failures {
             Console.error.line("mirror: error: \(error.sentence.printable)")
         }
-        guard !options.json else {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            return Console.output.write(bytes: json.take())
+        guard !output.json else {
+            return Console.output.json { report.write(to: &$0) }
         }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         var lines = LineBuffer()
         defer { lines.flush() }
-        guard !options.quiet else { return }
+        guard !output.quiet else { return }
         lines.line("root \(report.root.printable)")
         for file in report.removed {
             lines.line(
@@ -174,30 +164,4 @@ struct ForgetOutput {
     }
 
     private func files(_ count: Int) -> String { Counted(count, "file").description }
-}
-
-/// Shows how a conflict ended: a JSON document for scripts, or a sentence for people.
-struct ResolveOutput {
-    let options: any OutputChoices
-
-    /// Prints the report to standard output.
-    func show(_ report: ResolveReport) {
-        guard !options.json else {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            return Console.output.write(bytes: json.take())
-        }
-        guard !options.quiet else { return }
-        let target = report.ending.target.path.printable
-        Console.output.line("root \(report.root.printable)")
-        if let copy = report.ending.restored {
-            Console.output.line(
-                "\(target) is yours again, from \(copy.copy.path.printable). mirror keeps it while the manifest wants the version that it knows."
-            )
-        }
-        for copy in report.ending.removed {
-            Console.output.line("\(copy.copy.path.printable) is removed; \(target) stays as it is.")
-        }
-    }
 }

@@ -129,10 +129,7 @@ struct PinOutput {
             }
         }
         guard !options.json else {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            return Console.output.write(bytes: json.take())
+            return Console.output.json { report.write(to: &$0) }
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         guard !options.quiet else { return }

@@ -32,7 +32,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
         let reports = try await ServerProbe.reports(
             on: urls, configuration: network.configuration)
         LiveDisplay.shared.end()
-        ProbeOutput(options: output).show(reports)
+        show(reports)
         if Console.output.writeError != nil { throw ExitCode(74) }
         let errors = reports.compactMap(\.error)
         let healing = errors.count(where: \.isRetryable)
@@ -53,13 +53,17 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Shows what servers say of files: a JSON document for scripts, or a block per URL for people.
-struct ProbeOutput {
-    let options: any OutputChoices
-
+extension ProbeCommand {
     /// Prints the reports to standard output, and what servers refused to standard error.
-    func show(_ reports: [ProbeReport]) {
-        if options.json { return Console.output.write(bytes: document(reports)) }
+    private func show(_ reports: [ProbeReport]) {
+        guard !output.json else {
+            return Console.output.document { json in
+                json.key("probes")
+                json.array { json in
+                    for report in reports { json.object { report.writeMembers(to: &$0) } }
+                }
+            }
+        }
         let clock = LocalClock.ofThisProcess(now: .now)
         for (number, report) in reports.enumerated() {
             if let error = report.error {
@@ -110,18 +114,5 @@ struct ProbeOutput {
 
     private func strength(of validator: StrongValidator, _ report: ProbeReport) -> String {
         report.validators.strong == validator ? "strong" : "weak"
-    }
-
-    private func document(_ reports: [ProbeReport]) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("v", 1)
-            json.key("probes")
-            json.array { json in
-                for report in reports { json.object { report.writeMembers(to: &$0) } }
-            }
-        }
-        json.newline()
-        return json.bytes
     }
 }

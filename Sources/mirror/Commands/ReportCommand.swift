@@ -62,10 +62,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
         CommandStage.enter(.lookingAtTree)
         let report = try await TreeReport(of: session, on: manifests)
         if output.json {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            Console.output.write(bytes: json.take())
+            Console.output.json { report.write(to: &$0) }
         } else {
             let page = ReportPage(report: report, clock: .ofThisProcess(now: report.madeAt)).html()
             if path == "-" {

@@ -44,7 +44,27 @@ struct ResolveCommand: AsyncParsableCommand {
         try session.requireRoot()
         let report = try await ConflictResolution(of: target, keeping: keep)
             .carryOut(in: session, waitingSeconds: wait?.seconds ?? 0)
-        ResolveOutput(options: output).show(report)
+        show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
+    }
+}
+
+extension ResolveCommand {
+    /// Prints the report to standard output.
+    private func show(_ report: ResolveReport) {
+        guard !output.json else {
+            return Console.output.json { report.write(to: &$0) }
+        }
+        guard !output.quiet else { return }
+        let target = report.ending.target.path.printable
+        Console.output.line("root \(report.root.printable)")
+        if let copy = report.ending.restored {
+            Console.output.line(
+                "\(target) is yours again, from \(copy.copy.path.printable). mirror keeps it while the manifest wants the version that it knows."
+            )
+        }
+        for copy in report.ending.removed {
+            Console.output.line("\(copy.copy.path.printable) is removed; \(target) stays as it is.")
+        }
     }
 }

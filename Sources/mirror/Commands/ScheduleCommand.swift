@@ -172,9 +172,7 @@ struct ScheduleListCommand: AsyncParsableCommand {
         let (schedules, problem) = book.all()
         if let problem { Console.error.line("mirror: note: \(problem.printable)") }
         if output.json {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.key("schedules")
                 json.beginArray()
                 for schedule in schedules {
@@ -185,8 +183,6 @@ struct ScheduleListCommand: AsyncParsableCommand {
                 }
                 json.endArray()
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         for schedule in schedules {
             let every = DurationText(seconds: schedule.every)

@@ -215,9 +215,7 @@ struct SettingsOutput {
     /// asked for.
     func show(_ rows: [SettingRow]) {
         guard !options.json else {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.key("settings")
                 json.array { json in
                     for row in rows {
@@ -229,8 +227,6 @@ struct SettingsOutput {
                     }
                 }
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         var lines = LineBuffer()

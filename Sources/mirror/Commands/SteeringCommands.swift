@@ -166,15 +166,11 @@ struct Steering {
     private func show(unknown: [Target]) {
         let done = options.targets.filter { !unknown.contains($0) }
         if options.output.json {
-            var json = JSONWriter()
-            json.object { json in
-                json.member("v", 1)
+            return Console.output.document { json in
                 json.member("targets", done.map(\.path))
                 json.member("all", options.targets.isEmpty)
                 json.member("unknown", unknown.map(\.path))
             }
-            json.newline()
-            return Console.output.write(bytes: json.take())
         }
         for target in unknown {
             Console.error.line("mirror: error: \(target.path.printable): no run fetches it.")

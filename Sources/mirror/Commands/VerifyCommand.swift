@@ -53,7 +53,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
                 CommandStage.enter(.reading)
                 let report = try await session.verify(manifests)
-                VerifyOutput(options: output).show(report)
+                describe(report)
                 guard !report.discrepancies.isEmpty else { return }
                 try await restore(report, manifests, in: session, showing: run, ends)
             }
@@ -61,7 +61,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     private func show(_ report: VerifyReport) throws {
-        VerifyOutput(options: output).show(report)
+        describe(report)
         if !report.discrepancies.isEmpty { throw ExitCode(1) }
     }
 
@@ -135,20 +135,13 @@ private final class RepairEnds: Sendable {
     }
 }
 
-/// Shows the result of verification: a JSON document for scripts, or a line per difference for
-/// people.
-struct VerifyOutput {
-    let options: any OutputChoices
-
+extension VerifyCommand {
     /// Prints the report to standard output.
-    func show(_ report: VerifyReport) {
-        guard !options.json else {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            return Console.output.write(bytes: json.take())
+    private func describe(_ report: VerifyReport) {
+        guard !output.json else {
+            return Console.output.json { report.write(to: &$0) }
         }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(report.root.printable)")
@@ -160,7 +153,7 @@ struct VerifyOutput {
             }
             lines.line(text)
         }
-        guard !options.quiet else { return }
+        guard !output.quiet else { return }
         for conflict in report.conflicts {
             lines.line(
                 style.label("conflict", .warning) + conflict.copy.path.printable

@@ -58,6 +58,24 @@ final class Console: Sendable {
     /// Writes text as it is.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
+    /// Writes a JSON document and a line break.
+    func json(_ value: (inout JSONWriter) -> Void) {
+        var json = JSONWriter()
+        value(&json)
+        json.newline()
+        write(bytes: json.take())
+    }
+
+    /// Writes a JSON document that is an object of version 1 with these members.
+    func document(_ members: (inout JSONWriter) -> Void) {
+        json { json in
+            json.object { json in
+                json.member("v", 1)
+                members(&json)
+            }
+        }
+    }
+
     /// Writes all bytes, above what the screen shows; writes none after an earlier failure.
     func write(bytes: [UInt8]) {
         if isTerminal, !bytes.isEmpty, Screen.shared.print(bytes) { return }
