@@ -51,7 +51,7 @@ struct ManifestRecording: Sendable {
         var record = try manifest.record(
             after: nil, in: engine.root, at: root, isSynced: true, copy: copy)
         record?.syncedAt = nil
-        if let record { try engine.index.changes.put(record) }
+        if let record { try engine.index.put([record]) }
     }
 
     /// Writes the rows of the manifests.
@@ -73,18 +73,17 @@ struct ManifestRecording: Sendable {
                     copy: copies[manifest.record.name])
                 if let record { changed.append(record) }
             }
-            try engine.index.changes.renameManifests(
+            try engine.index.renameManifests(
                 FormerNames.of(plan.manifests, among: rows, root: root)
                     .map { (old: $0.key, new: plan.manifests[$0.value].owner) })
             guard !changed.isEmpty else { return }
-            for record in changed { try engine.index.changes.put(record) }
             let names = Set(rows.compactMap(\.copyName))
-            guard changed.contains(where: { $0.copyName.map(names.contains) == false }) else {
-                return
-            }
+            let hasNewCopy = changed.contains { $0.copyName.map(names.contains) == false }
             // The row that names the previous copy must be gone before that copy is.
-            do throws(Errno) { try engine.index.makeDurable() } catch { throw MirrorError(error) }
-            ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
+            try engine.index.put(changed, durably: hasNewCopy)
+            if hasNewCopy {
+                ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
+            }
         }
     }
 }

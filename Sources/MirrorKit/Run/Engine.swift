@@ -115,7 +115,7 @@ final class Engine: Sendable {
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
                 remembered: (try? index.learnedLimits()) ?? [:],
-                remember: { [index] in try? index.changes.remember(learnedLimits: $0) },
+                remember: { [index] in try? index.remember(learnedLimits: $0) },
                 admit: { gate.admit($0, for: $1) })
             loop = made
             return made

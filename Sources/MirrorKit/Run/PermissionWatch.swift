@@ -98,7 +98,7 @@ final class PermissionWatch {
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
         // An account that cannot be written is written later, or the index is beyond use anyway.
         do {
-            account = try index.changes.charge(unwritten, since: account.start)
+            account = try index.charge(unwritten, since: account.start)
             unwritten = 0
         } catch {}
     }

@@ -97,9 +97,9 @@ final class RunThread {
             withheld: withheld)
         if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
         try note(RunRecord(id: execution.identifier, startedAt: clock.startedAt))
-        try engine.index.changes.setOwners(plan.released)
-        try engine.index.changes.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
-        if !plan.forgotten.isEmpty { try engine.index.changes.removeRecords(plan.forgotten) }
+        try engine.index.setOwners(plan.released)
+        try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
+        if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 
     /// Sends events for resources that are kept as they are, as fast as they are read; looks at each file
@@ -157,7 +157,7 @@ final class RunThread {
 
     /// Writes the run's row; a run that finds nothing to do leaves the index as it is.
     private func note(_ record: RunRecord) throws(MirrorError) {
-        if !plan.isEmpty { try engine.index.changes.put(record) }
+        if !plan.isEmpty { try engine.index.put(record) }
     }
 }
 

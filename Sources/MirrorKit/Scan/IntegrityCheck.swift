@@ -36,8 +36,9 @@ struct IntegrityCheck: ~Copyable {
         }
         defer { meter?.end() }
         if let index = view.index {
-            var cursor = try index.cursor()
-            while let record = try cursor.nextRecord() {
+            var cursor = try index.projectionCursor(from: "")
+            while try cursor.next() {
+                let record = try cursor.wholeRecord()
                 try checkWanted(before: record.target)
                 let isWanted =
                     next < wanted.entries.count

@@ -54,7 +54,7 @@ struct Inventory: ~Copyable {
             for part in try index.allParts() {
                 parts[part.target] = max(parts[part.target] ?? 0, part.loggedBytes)
             }
-            var cursor = try index.projectionCursor(from: "", readsRecords: true)
+            var cursor = try index.projectionCursor(from: "")
             while try cursor.next() { try tell(&cursor, body) }
         }
         while next < wanted.entries.count { try tellUnknown(body) }

@@ -35,7 +35,7 @@ struct KeptReport: ~Copyable {
             position = plan.steps.endIndex
             return
         }
-        cursor = try? engine.index.cursorOfVerifications()
+        cursor = try? engine.index.projectionCursor(from: "")
         isAtRow = (try? cursor?.next()) ?? false
     }
 

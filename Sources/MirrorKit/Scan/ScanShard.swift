@@ -42,7 +42,7 @@ struct ScanShard: ~Copyable {
             let limit =
                 end < view.wanted.entries.count
                 ? Array(view.wanted.target(of: view.wanted.entries[end]).path.utf8) : nil
-            var cursor = try index.projectionCursor(from: start, readsRecords: isMostlyAsked)
+            var cursor = try index.projectionCursor(from: start)
             var rows = 0
             while try cursor.next(), try advance(&cursor, before: limit) {
                 rows += 1
@@ -56,14 +56,6 @@ struct ScanShard: ~Copyable {
         countOwned()
         noteProgress()
         return found
-    }
-
-    /// Whether most entries have no digest, judged by a few of them: then their sources are asked,
-    /// and that takes the whole rows.
-    private var isMostlyAsked: Bool {
-        let sample = stride(from: next, to: end, by: max(1, (end - next) / 32))
-        let asked = sample.count { !view.wanted.hasDigest(view.wanted.entries[$0]) }
-        return asked > sample.underestimatedCount / 2
     }
 
     private mutating func noteProgress() {

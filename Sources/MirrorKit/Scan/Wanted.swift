@@ -99,11 +99,6 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].comparePath(at: Int(entry.resource), with: path)
     }
 
-    /// Whether an entry declares a digest.
-    func hasDigest(_ entry: Reference) -> Bool {
-        tables[Int(entry.manifest)].hasDigest(at: Int(entry.resource))
-    }
-
     /// Whether the version in a row meets all demands of an entry, except for owners.
     func isSatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
         tables[Int(entry.manifest)].isSatisfied(

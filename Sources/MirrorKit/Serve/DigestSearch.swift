@@ -56,7 +56,7 @@ final class DigestSearch: Sendable {
             )
         }
         guard let ranges else { return .unknown }
-        let files = try index.served.files(with: sha256, in: ranges)
+        let files = try index.servedFiles(with: sha256, in: ranges)
         if !files.isEmpty { return .found(files) }
         if isCurrent { return .absent }
         return mayRest ? .notNow : .unknown

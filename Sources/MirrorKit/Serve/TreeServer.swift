@@ -146,11 +146,11 @@ final class TreeResponder: Responder {
         at target: Target, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply {
         let index = try watch.current().index
-        guard let row = try index.served.file(at: target) else {
+        guard let row = try index.servedFile(at: target) else {
             if let reply = try promoted(target, since: nil, for: request, isRepeated) {
                 return reply
             }
-            let beneath = try index.served.files(
+            let beneath = try index.servedFiles(
                 beneath: target.path + "/", from: target.path + "/", isIncluded: false, most: 1)
             return .answer(
                 beneath.isEmpty ? .refusal(404) : .redirect(toFolder: target.path), nil)
@@ -179,12 +179,12 @@ final class TreeResponder: Responder {
         _ target: Target, since row: ServedFile?, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply? {
         let index = try watch.current().index
-        if let newer = try index.served.file(at: target), newer != row,
+        if let newer = try index.servedFile(at: target), newer != row,
             case .good(let file, let representation) = open(newer)
         {
             return .answer(ServedAnswer(to: request, with: representation), file)
         }
-        for intended in try index.served.intendedFiles(at: target) {
+        for intended in try index.intendedFiles(at: target) {
             switch open(intended) {
             case .good(let file, let representation):
                 return .answer(ServedAnswer(to: request, with: representation), file)
@@ -310,7 +310,7 @@ struct TreeListing {
         var scan = StatCursor(root)
         var hasRows = false
         while true {
-            let rows = try index.served.files(
+            let rows = try index.servedFiles(
                 beneath: prefix, from: start, isIncluded: isIncluded, most: TreeListing.batch)
             guard let last = rows.last else { break }
             hasRows = true
@@ -331,7 +331,7 @@ struct TreeListing {
         }
         if hasRows || path.isEmpty || Area(rawValue: path) != nil { return listing }
         // The page behind the last entry is one, if the folder is.
-        let first = try index.served.files(
+        let first = try index.servedFiles(
             beneath: prefix, from: prefix, isIncluded: false, most: 1)
         return first.isEmpty ? nil : listing
     }

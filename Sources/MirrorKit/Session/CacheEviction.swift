@@ -71,7 +71,7 @@ public struct CacheEviction: Sendable {
         let failed = await RemovalBatch.remove(chosen, from: engine, meter)
         report.fail(failed)
         let left = Set(failed.map(\.file.target))
-        try engine.index.changes.note(
+        try engine.index.note(
             evicted: chosen.lazy.filter { !left.contains($0.target) }.map {
                 EvictedFile(target: $0.target, size: $0.stamp.size, lastUse: $0.lastUsed)
             }, readmitted: [])

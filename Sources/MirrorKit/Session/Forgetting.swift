@@ -29,8 +29,7 @@ struct Forgetting: Sendable {
         guard report.failures.isEmpty else { return report }
         try await Offload.run {
             if deletesFiles { try discardParts(in: engine) }
-            try engine.index.changes.forgetManifest(named: name)
-            do throws(Errno) { try engine.index.makeDurable() } catch { throw MirrorError(error) }
+            try engine.index.forgetManifest(named: name)
             ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
         }
         return report

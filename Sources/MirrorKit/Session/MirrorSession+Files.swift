@@ -53,7 +53,7 @@ extension MirrorSession {
         guard case .file = file else { throw MirrorError.notThere(target) }
         // A use that is not noted may cost a request later, and nothing now.
         if let engine = await engine.current() {
-            try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
+            try? engine.index.noteUse(of: target, at: SystemClock.now())
         }
         return try await FileLease.$held.withValue(FileLease.held + [lease]) {
             // A closure runs where its caller does only if it captures the parameter (SE-0420).

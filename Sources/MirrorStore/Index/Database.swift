@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
@@ -11,11 +12,6 @@ package struct Database: ~Copyable, @unchecked Sendable {
     // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// The statements of the texts that were asked for last: a text is found by its length, and then
-    /// compared, which costs less than hashing a long one.
-    private var recent: [(length: Int, text: String, statement: OpaquePointer)] = []
-    /// Where the values of the statement that is running are kept.
-    private let values = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 8)
     /// The folder that the file's path leads through; SQLite may look paths up until it closes.
     private let folder: Descriptor?
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
@@ -33,7 +29,6 @@ package struct Database: ~Copyable, @unchecked Sendable {
         let code = sqlite3_open_v2(
             name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
         guard let handle else {
-            values.deallocate()
             logLength.deallocate()
             throw IndexError(code: code, words: "out of memory")
         }
@@ -42,15 +37,14 @@ package struct Database: ~Copyable, @unchecked Sendable {
             let code = sqlite3_extended_errcode(handle)
             let words = String(cString: sqlite3_errmsg(handle))
             sqlite3_close_v2(handle)
-            values.deallocate()
             logLength.deallocate()
             throw IndexError(code: code, words: words)
         }
         self.handle = handle
         self.folder = folder
         logLength.initialize(to: 0)
-        // This hook replaces SQLite's own, which would copy the log into the database during a run
-        // (sqlite3_wal_hook). `PRAGMA wal_autocheckpoint` would remove this hook.
+        // This hook replaces SQLite's own checkpoints (sqlite3_wal_hook), which would swallow the error of
+        // a failed flush. `PRAGMA wal_autocheckpoint` would remove it.
         sqlite3_wal_hook(
             handle,
             { context, _, _, pages in
@@ -64,7 +58,6 @@ package struct Database: ~Copyable, @unchecked Sendable {
     deinit {
         for statement in statements.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
-        values.deallocate()
         logLength.deallocate()
     }
 
@@ -103,19 +96,9 @@ package struct Database: ~Copyable, @unchecked Sendable {
     private mutating func stepping(
         _ sql: String, _ bind: (inout Binder) -> Void, each: (inout Row) throws(IndexError) -> Bool
     ) throws(IndexError) {
-        let statement = try prepared(sql)
-        var binder = Binder(statement: statement, memory: values)
-        defer {
-            sqlite3_reset(statement)
-            // Every run binds all parameters anew, so others need not be cleared.
-            if binder.isCopied { sqlite3_clear_bindings(statement) }
-        }
-        bind(&binder)
-        try check(binder.result)
-        while true {
-            let code = sqlite3_step(statement)
-            if code == SQLITE_DONE { return }
-            guard code == SQLITE_ROW else { throw failure(code) }
+        let statement = try start(sql, bind)
+        defer { sqlite3_reset(statement) }
+        while try step(statement) {
             var row = Row(statement: statement)
             guard try each(&row) else { return }
         }
@@ -154,23 +137,6 @@ package struct Database: ~Copyable, @unchecked Sendable {
     /// A number that changes with each commit of another connection.
     mutating func changeCount() throws(IndexError) -> Int64 { try number("PRAGMA data_version") }
 
-    /// Steps a statement whose rows are pulled one at a time; nil after the last.
-    ///
-    /// Only one such walk of the same text can be under way.
-    mutating func next<Value>(
-        _ sql: String, read: (inout Row) throws(IndexError) -> Value
-    ) throws(IndexError) -> Value? {
-        let statement = try prepared(sql)
-        let code = sqlite3_step(statement)
-        if code == SQLITE_ROW {
-            var row = Row(statement: statement)
-            return try read(&row)
-        }
-        sqlite3_reset(statement)
-        if code == SQLITE_DONE { return nil }
-        throw failure(code)
-    }
-
     /// Binds a statement, whose rows `step` then visits.
     ///
     /// The statement lives as long as the connection.
@@ -179,8 +145,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
     ) throws(IndexError) -> OpaquePointer {
         let statement = try prepared(sql)
         sqlite3_reset(statement)
-        // Other statements run between two of its rows, so SQLite has to copy its values.
-        var binder = Binder(statement: statement, memory: .init(start: nil, count: 0))
+        var binder = Binder(statement: statement)
         bind(&binder)
         try check(binder.result)
         return statement
@@ -202,31 +167,15 @@ package struct Database: ~Copyable, @unchecked Sendable {
     ///
     /// A reader may hold an old state of the database for minutes. It is waited for no longer than
     /// `longestHold`: then only what it does not need is copied, and a later checkpoint does the rest.
-    ///
-    /// Returns the log's length in frames.
-    @discardableResult
-    func checkpoint(mode: Int32) throws(IndexError) -> Int32 {
-        var frames: Int32 = 0
+    func checkpoint(mode: Int32) throws(IndexError) {
         sqlite3_busy_timeout(handle, Database.longestHold)
         defer { sqlite3_busy_timeout(handle, Database.longestWait) }
-        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, nil)
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
         if code & 0xFF != SQLITE_BUSY { try check(code) }
-        return frames
     }
 
     private mutating func prepared(_ sql: String) throws(IndexError) -> OpaquePointer {
-        let length = sql.utf8.count
-        for at in recent.indices where recent[at].length == length && recent[at].text == sql {
-            return recent[at].statement
-        }
-        let statement: OpaquePointer
-        if let known = statements[sql] { statement = known } else { statement = try prepare(sql) }
-        if recent.count == 16 { recent.removeFirst() }
-        recent.append((length, sql, statement))
-        return statement
-    }
-
-    private mutating func prepare(_ sql: String) throws(IndexError) -> OpaquePointer {
+        if let known = statements[sql] { return known }
         var statement: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         try check(sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil))
@@ -242,6 +191,132 @@ package struct Database: ~Copyable, @unchecked Sendable {
     }
 
     private func failure(_ code: Int32) -> IndexError {
-        IndexError(code: code, words: String(cString: sqlite3_errmsg(handle)))
+        if code == SQLITE_IOERR | 4 << 8 {
+            // SQLITE_IOERR_FSYNC
+            let number = sqlite3_system_errno(handle)
+            return .unflushed(
+                Errno(
+                    number: number == 0 ? EIO : number, call: "fdatasync",
+                    path: ".mirror/" + IndexFile.name))
+        }
+        return IndexError(code: code, words: String(cString: sqlite3_errmsg(handle)))
+    }
+}
+
+/// Puts values into a statement's parameters, one after another. SQLite copies text and bytes.
+struct Binder {
+    /// The first result that was not SQLITE_OK.
+    private(set) var result = SQLITE_OK
+    private let statement: OpaquePointer
+    private var index: Int32 = 0
+
+    /// Binds a statement's parameters from the first on.
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// Binds an integer, or NULL.
+    mutating func add(_ value: Int64?) {
+        index += 1
+        guard let value else { return note(sqlite3_bind_null(statement, index)) }
+        note(sqlite3_bind_int64(statement, index, value))
+    }
+
+    /// Binds text, or NULL.
+    mutating func add(_ value: String?) {
+        index += 1
+        guard var value else { return note(sqlite3_bind_null(statement, index)) }
+        let code = value.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                csqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count))
+            }
+        }
+        note(code)
+    }
+
+    /// Binds bytes, or NULL.
+    mutating func add(_ value: [UInt8]?) {
+        index += 1
+        guard let value else { return note(sqlite3_bind_null(statement, index)) }
+        let code = value.withUnsafeBytes {
+            csqlite_bind_blob(statement, index, $0.baseAddress, Int32($0.count))
+        }
+        note(code)
+    }
+
+    private mutating func note(_ code: Int32) {
+        if result == SQLITE_OK { result = code }
+    }
+}
+
+/// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
+struct Row {
+    private let statement: OpaquePointer
+    private var index: Int32 = -1
+
+    /// Reads from the first column on.
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// The next column, an integer or NULL.
+    mutating func optionalInt() throws(IndexError) -> Int64? {
+        switch advance() {
+        case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
+        case SQLITE_NULL: return nil
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, text in sound UTF-8 or NULL.
+    mutating func optionalText() throws(IndexError) -> String? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(statement, index)
+            let count = start == nil ? 0 : Int(sqlite3_column_bytes(statement, index))
+            guard let text = String(sound: UnsafeBufferPointer(start: start, count: count)) else {
+                throw nonsense()
+            }
+            return text
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, bytes or NULL.
+    mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_BLOB:
+            let start = sqlite3_column_blob(statement, index)
+            let count = Int(sqlite3_column_bytes(statement, index))
+            return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, an integer.
+    mutating func int() throws(IndexError) -> Int64 {
+        guard let value = try optionalInt() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, text.
+    mutating func text() throws(IndexError) -> String {
+        guard let value = try optionalText() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, bytes.
+    mutating func blob() throws(IndexError) -> [UInt8] {
+        guard let value = try optionalBlob() else { throw nonsense() }
+        return value
+    }
+
+    /// The error for a value that cannot be, in the column that was read last.
+    func nonsense() -> IndexError {
+        let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
+        return .damaged("a row has no sound \(name)")
+    }
+
+    private mutating func advance() -> Int32 {
+        index += 1
+        return sqlite3_column_type(statement, index)
     }
 }

@@ -3,65 +3,23 @@ internal import MirrorModel
 /// Rows of `files` and `uses`: what mirror put where.
 enum FileRows {
     static let selection = "SELECT \(Schema.recordColumns) FROM files"
-    /// All records in the order of their paths' bytes; for `next`.
+    /// All records in the order of their paths' bytes.
     static let everyRecord = selection + " ORDER BY path"
 
-    /// The columns that show whether files are unchanged, from a path on, in the order of the
-    /// paths' bytes.
-    static let everyProjection = """
-        SELECT \(Schema.projectionColumns) FROM files WHERE path >= ? ORDER BY path
+    private static let insertion = """
+        INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
         """
 
-    /// The same, and behind them what shows when each file was promoted and last used.
-    static let everyRowWithUse = """
-        SELECT \(Schema.projectionColumns), details, \
-        (SELECT used_at FROM uses WHERE uses.path = files.path) \
-        FROM files WHERE path >= ? ORDER BY path
+    private static let replacement = """
+        UPDATE files SET (\(Schema.recordColumns)) = (\(Schema.recordParameters)) WHERE path = ?1
         """
-
-    /// The same, with what each file was verified against.
-    static let everyRowWithVerification = """
-        SELECT \(Schema.projectionColumns), details FROM files WHERE path >= ? ORDER BY path
-        """
-
-    /// Whole records, whose other columns cost little unless they are read.
-    static let everyRowWithRecord = selection + " WHERE path >= ? ORDER BY path"
-
-    private static let insertion = insertion(of: 1)
-    /// To begin and end a statement costs a quarter of what a row does, so one inserts several rows.
-    private static let insertions = [16, 4, 1].map { (count: $0, sql: insertion(of: $0)) }
-
-    private static func insertion(of count: Int) -> String {
-        let rows = Array(repeating: "(\(Schema.recordParameters))", count: count)
-        return """
-            INSERT OR REPLACE INTO files (\(Schema.recordColumns)) \
-            VALUES \(rows.joined(separator: ", "))
-            """
-    }
-
-    private static let replacement: String = {
-        // The path is the first parameter.
-        let columns = Schema.recordColumns.parts(at: ",").map { $0.drop { $0 == " " } }
-        let values = columns.indices.dropFirst().map { "\(columns[$0]) = ?\($0 + 1)" }
-        return "UPDATE files SET \(values.joined(separator: ", ")) WHERE path = ?1"
-    }()
-
-    /// The record of a path.
-    static let oneRecord = selection + " WHERE path = ?"
 
     /// The record of a target.
     static func record(
         for target: Target, in database: inout Database
     ) throws(IndexError) -> IndexRecord? {
-        try record(at: target.path, in: &database)
-    }
-
-    /// The record of the target that a path is.
-    static func record(
-        at path: String, in database: inout Database
-    ) throws(IndexError) -> IndexRecord? {
-        try database.first(oneRecord) {
-            $0.add(path)
+        try database.first(selection + " WHERE path = ?") {
+            $0.add(target.path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
         }
@@ -92,13 +50,7 @@ enum FileRows {
             $0.add(folder + "/")
             $0.add(folder + "0")
         } read: { (row: inout Row) throws(IndexError) in
-            let (path, owners) = (try row.text(), Owners(text: try row.text()))
-            return (
-                path, owners,
-                FileStamp(
-                    size: try row.int(), modified: try row.int(), changed: try row.int(),
-                    inode: UInt64(bitPattern: try row.int()))
-            )
+            (try row.text(), Owners(text: try row.text()), try row.stamp())
         }
     }
 
@@ -119,21 +71,6 @@ enum FileRows {
         _ record: IndexRecord, stamp: FileStamp? = nil, in database: inout Database
     ) throws(IndexError) {
         try database.execute(insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
-    }
-
-    /// Writes packed rows in the place of those that their targets had, in this order.
-    static func put(
-        _ rows: [PackedRow], of packed: PackedWriter, in database: inout Database
-    ) throws(IndexError) {
-        try packed.withBytes { (bytes) throws(IndexError) in
-            var rest = rows[...]
-            while let (count, sql) = insertions.first(where: { $0.count <= rest.count }) {
-                try database.execute(sql) { binder in
-                    for row in rest.prefix(count) { binder.add(row, in: bytes) }
-                }
-                rest = rest.dropFirst(count)
-            }
-        }
     }
 
     /// Writes a record in the place of the one that the target has, with this stamp.
@@ -202,5 +139,132 @@ enum FileRows {
             $0.add(target.path)
             $0.add(instant.milliseconds)
         }
+    }
+}
+
+extension Binder {
+    /// Adds the columns of `Schema.recordColumns`.
+    mutating func add(_ record: IndexRecord, stamp: FileStamp) {
+        add(record.target.path)
+        add(record.owners.text)
+        add(stamp.size)
+        add(stamp.modified)
+        add(stamp.changed)
+        add(Int64(bitPattern: stamp.inode))
+        add(record.sha256.bytes)
+        add(record.isExecutable ? 1 : 0)
+        add(record.otherDigest?.algorithm.rawValue)
+        add(record.otherDigest?.bytes)
+        add(record.verified.rawValue)
+        add(record.promotedAt.milliseconds)
+        add(record.confirmedAt.milliseconds)
+        add(record.freshUntil?.milliseconds)
+        add(record.provenance)
+        add(record.validators)
+        add(record.mediaType)
+    }
+
+    /// Adds the columns `source` and `answered_by`.
+    mutating func add(_ provenance: Provenance?) {
+        add(provenance?.source.text)
+        add(provenance?.answeredBy)
+    }
+
+    /// Adds the columns `entity_tag`, `last_modified` and `strong`.
+    mutating func add(_ validators: Validators) {
+        add(validators.entityTag?.text)
+        add(validators.lastModified?.seconds)
+        switch validators.strong {
+        case .entityTag: add(1)
+        case .lastModified: add(2)
+        case nil: add(nil as Int64?)
+        }
+    }
+}
+
+extension Row {
+    /// Reads the columns of `Schema.recordColumns`.
+    mutating func record() throws(IndexError) -> IndexRecord {
+        let target = try target()
+        let owners = Owners(text: try text())
+        let stamp = try stamp()
+        if stamp.size < 0 { throw nonsense() }
+        let sha256 = try digest(.sha256)
+        let isExecutable = try int() != 0
+        let otherDigest = try namedDigest()
+        guard let verified = Verification(rawValue: try text()) else { throw nonsense() }
+        let promotedAt = Instant(milliseconds: try int())
+        let confirmedAt = Instant(milliseconds: try int())
+        let freshUntil = try optionalInstant()
+        return IndexRecord(
+            target: target, owners: owners, stamp: stamp, sha256: sha256, otherDigest: otherDigest,
+            provenance: try provenance(), validators: try validators(),
+            mediaType: try optionalText(), isExecutable: isExecutable, verified: verified,
+            promotedAt: promotedAt, confirmedAt: confirmedAt, freshUntil: freshUntil)
+    }
+
+    /// The columns `size`, `modified`, `changed` and `inode`.
+    mutating func stamp() throws(IndexError) -> FileStamp {
+        FileStamp(
+            size: try int(), modified: try int(), changed: try int(),
+            inode: UInt64(bitPattern: try int()))
+    }
+
+    /// A column that holds a target.
+    mutating func target() throws(IndexError) -> Target {
+        let path = try text()
+        do throws(TargetFlaw) { return try Target(path) } catch { throw nonsense() }
+    }
+
+    /// A column that holds a digest of a known algorithm.
+    mutating func digest(_ algorithm: DigestAlgorithm) throws(IndexError) -> Digest {
+        guard let digest = Digest(algorithm, bytes: try blob()) else { throw nonsense() }
+        return digest
+    }
+
+    /// Two columns: an algorithm's name and a digest, or NULL and NULL.
+    mutating func namedDigest() throws(IndexError) -> Digest? {
+        guard let name = try optionalText() else {
+            if try optionalBlob() != nil { throw nonsense() }
+            return nil
+        }
+        guard let algorithm = DigestAlgorithm(rawValue: name) else { throw nonsense() }
+        return try digest(algorithm)
+    }
+
+    /// A column that holds a time in milliseconds, or NULL.
+    mutating func optionalInstant() throws(IndexError) -> Instant? {
+        try optionalInt().map { Instant(milliseconds: $0) }
+    }
+
+    /// Reads the columns `source` and `answered_by`.
+    mutating func provenance() throws(IndexError) -> Provenance? {
+        switch (try optionalText(), try optionalText()) {
+        case (let source?, let answeredBy?):
+            return Provenance(source: SourceKey(text: source), answeredBy: answeredBy)
+        case (nil, nil): return nil
+        default: throw nonsense()
+        }
+    }
+
+    /// Reads the columns `entity_tag`, `last_modified` and `strong`.
+    mutating func validators() throws(IndexError) -> Validators {
+        let tag = try entityTag()
+        let date = try optionalInt().map { HTTPDate(seconds: $0) }
+        let strong: StrongValidator?
+        switch (try optionalInt(), tag, date) {
+        case (nil, _, _): strong = nil
+        case (1, let tag?, _): strong = .entityTag(tag)
+        case (2, _, let date?): strong = .lastModified(date)
+        default: throw nonsense()
+        }
+        return Validators(entityTag: tag, lastModified: date, strong: strong)
+    }
+
+    /// A column that holds an entity tag, or NULL.
+    mutating func entityTag() throws(IndexError) -> EntityTag? {
+        guard let text = try optionalText() else { return nil }
+        guard let tag = EntityTag(text) else { throw nonsense() }
+        return tag
     }
 }

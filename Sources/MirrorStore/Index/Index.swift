@@ -1,34 +1,31 @@
 internal import CSQLite
 package import MirrorModel
-package import MirrorSystem
+internal import MirrorSystem
 internal import Synchronization
 
 /// The index: what mirror knows of each target, part and run; SQLite behind a mutex.
 ///
-/// Any thread may read and write; calls are short. A commit reaches the write-ahead log and not yet
-/// the disk: `makeDurable` does that, at the moments when a promise depends on it. A crash of the
-/// machine before that loses the latest commits, in order from the end, and never half of one.
+/// Any thread may read and write; calls are short. A commit reaches the write-ahead log, and the disk only
+/// where a promise depends on it (`write(durably:_:)`). A crash of the machine loses the commits behind the
+/// last durable one, in order from the end, and never half of one.
 package final class Index: Sendable {
     /// How further connections are opened; nil for an index that is not on disk.
     private let location: IndexLocation?
     private let connection: Mutex<Database>
-    private let log: WriteAheadLog
     private let damage: IndexDamage
     private let isWriter: Bool
     private let isClosed = Atomic<Bool>(false)
-    /// Whether it was made by this run: there was none, or a damaged one.
-    let wasCreated: Bool
+    /// Whether the log's name is on the disk.
+    private let isLogNamed = Atomic<Bool>(false)
+    /// The pages that the log may gather, of SQLite's usual 4 KiB.
+    private static let pagesToCheckpoint = 2048
     /// Whether rows that a plan has read are still those of the index.
     package let rows = RowsState()
 
-    package init(
-        location: IndexLocation?, connection: consuming Database, isWriter: Bool, wasCreated: Bool
-    ) {
+    init(location: IndexLocation?, connection: consuming Database, isWriter: Bool) {
         self.location = location
         self.connection = Mutex(connection)
         self.isWriter = isWriter
-        self.wasCreated = wasCreated
-        log = WriteAheadLog(of: location, isWriter: isWriter)
         damage = IndexDamage(markedBeside: isWriter ? location?.file : nil)
         if let location { OpenIndexes.add(location.file) }
     }
@@ -36,12 +33,6 @@ package final class Index: Sendable {
     deinit {
         if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
     }
-
-    /// The changes that a session makes.
-    package var changes: IndexChanges { IndexChanges(index: self) }
-
-    /// What a server of the tree asks.
-    package var served: ServedRows { ServedRows(index: self) }
 
     /// Whether it shows what other processes write.
     var isLive: Bool { location?.isLive ?? false }
@@ -51,8 +42,7 @@ package final class Index: Sendable {
 
     /// Reads with the writing connection, so that it sees what was written.
     ///
-    /// Only the store calls this and `write`. A session asks by `Index+Questions`, and writes by
-    /// `IndexChanges`.
+    /// Only the store calls this and `write`; the other methods are a session's, one call each.
     package func read<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
@@ -63,66 +53,55 @@ package final class Index: Sendable {
     }
 
     /// Runs one transaction: all that the closure writes, or nothing.
+    ///
+    /// - Parameter durably: whether it is on the disk before the call returns, with all commits before it
+    ///   (`PRAGMA synchronous`). An error of that flush is final.
     package func write<Value: Sendable>(
-        _ body: (inout Database) throws(IndexError) -> Value
+        durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
             try damage.refuseIfLost()
             do throws(IndexError) {
-                try log.open(&database)
+                if durably { try database.run("PRAGMA synchronous = FULL") }
                 try database.run("BEGIN IMMEDIATE")
                 let value = try body(&database)
                 try database.run("COMMIT")
+                if durably { try nameLog() }
+                if durably { try database.run("PRAGMA synchronous = NORMAL") }
+                if location != nil, database.pagesInLog >= Index.pagesToCheckpoint {
+                    try database.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
+                }
                 return value
             } catch {
                 // SQLite has rolled back by itself after some errors; then this one does nothing.
                 try? database.run("ROLLBACK")
+                try? database.run("PRAGMA synchronous = NORMAL")
                 throw damage.noted(error)
             }
         }
     }
 
-    /// A walk over all records in the order of their paths' bytes, on a connection of its own: a
-    /// snapshot that later writes do not disturb.
-    package func records() throws(IndexError) -> RecordCursor {
-        guard let location else { return RecordCursor(nil) { _ in } }
-        try damage.refuseIfLost()
+    /// Flushes the folder of the log, once: SQLite only calls fdatasync(2) for it, which need not write a new
+    /// name, and ignores its error (`unixSync` in os_unix.c).
+    private func nameLog() throws(IndexError) {
+        guard let location, !isLogNamed.exchange(true, ordering: .acquiringAndReleasing) else {
+            return
+        }
+        do throws(Errno) { try location.file.folder.flush(path: ".mirror") } catch {
+            throw .unflushed(error)
+        }
+    }
+
+    /// A walk over the rows from a path on.
+    private func cursor(
+        _ sql: String = ProjectionCursor.rows, from start: String
+    ) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
-            return RecordCursor(try location.connect()) {
+            try damage.refuseIfLost()
+            return try ProjectionCursor(try location?.connect(), sql, from: start) {
                 _ = self.damage.noted($0)
             }
-        } catch { throw damage.noted(error) }
-    }
-
-    /// A walk over the rows from a path on, in brief; a snapshot like the other.
-    func projections(
-        _ sql: String, from start: String
-    ) throws(IndexError) -> ProjectionCursor {
-        guard let location else { return try ProjectionCursor(nil, from: start) { _ in } }
-        try damage.refuseIfLost()
-        do throws(IndexError) {
-            return try ProjectionCursor(
-                try location.connect(), sql, from: start
-            ) { _ = self.damage.noted($0) }
-        } catch { throw damage.noted(error) }
-    }
-
-    /// Waits until every commit so far is on the disk. An error is final.
-    package func makeDurable() throws(Errno) { try log.flush() }
-
-    /// Whether a flush of a whole file system includes the index's log.
-    func isOnDevice(_ device: UInt64) -> Bool { log.isOnDevice(device) }
-
-    /// Carries the log into the database file when it has grown to 8 MiB.
-    func checkpointIfNeeded() throws(IndexError) {
-        let pages = connection.withLock { $0.pagesInLog }
-        guard log.isLong(pages) else { return }
-        try damage.refuseIfLost()
-        try log.checkpoint()
-        guard log.isOverdue(pages) else { return }
-        try read { (database: inout Database) throws(IndexError) in
-            _ = try database.checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
-        }
+        } catch { throw damage.noted(error).mirrorError }
     }
 
     /// Carries the log into the database file and removes it. Calls after this one fail.
@@ -132,7 +111,6 @@ package final class Index: Sendable {
     package func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
-            log.endCheckpoints()
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { OpenIndexes.remove(location.file) } }
                 var failure: IndexError?
@@ -148,9 +126,294 @@ package final class Index: Sendable {
             guard isWriter, let location, damage.isCertain, !location.file.put(.damaged) else {
                 return
             }
-            do throws(Errno) { _ = try location.file.setAside(at: SystemClock.now()) } catch {
-                throw IndexError.file(error)
+            do throws(Errno) {
+                _ = try location.file.setAside(as: "damaged", at: SystemClock.now())
+            } catch { throw IndexError.file(error) }
+        }
+    }
+}
+
+/// The questions of a session to the index: one call each, errors as callers of the library see
+/// them.
+extension Index {
+    /// The parts of a target.
+    package func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try PartRows.parts(for: target, in: &database)
+        }
+    }
+
+    /// The record of a target.
+    package func record(for target: Target) throws(MirrorError) -> IndexRecord? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: target, in: &database)
+        }
+    }
+
+    /// The records of targets, in the order of the list. One transaction reads them all, because its
+    /// locks cost more than the rows.
+    package func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        if targets.isEmpty { return [] }
+        return try reading { (database: inout Database) throws(IndexError) in
+            try database.run("BEGIN")
+            var records: [IndexRecord?] = []
+            do throws(IndexError) {
+                for target in targets {
+                    records.append(try FileRows.record(for: target, in: &database))
+                }
+                try database.run("COMMIT")
+            } catch {
+                try? database.run("ROLLBACK")
+                throw error
+            }
+            return records
+        }
+    }
+
+    /// The first targets that begin with a text, in the order of their paths' bytes.
+    ///
+    /// They are those of files that the index knows, and of files that were left out for room.
+    package func targets(
+        beginningWith text: String, limit: Int
+    ) throws(MirrorError) -> [Target] {
+        let (known, evicted) = try reading { (database: inout Database) throws(IndexError) in
+            (
+                try FileRows.targets(from: text, limit: limit, in: &database),
+                try EvictedRows.files(in: &database)
+            )
+        }
+        let left = evicted.lazy.map(\.target)
+        return Array(
+            Set(known).union(left).filter { $0.path.utf8.starts(with: text.utf8) }.sorted()
+                .prefix(limit))
+    }
+
+    /// The number of transfers at once that suited each host in earlier runs.
+    package func learnedLimits() throws(MirrorError) -> [Host: Int] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try HostRows.learnedLimits(in: &database)
+        }
+    }
+
+    /// The files that were left out of Caches or tmp for room, in the order of their paths' bytes.
+    package func evictedFiles() throws(MirrorError) -> [EvictedFile] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try EvictedRows.files(in: &database)
+        }
+    }
+
+    /// The versions that promotions are about to put in place, or have put there without a row as yet,
+    /// and the folders of sets that they exchange.
+    package func unfinishedPromotions() throws(MirrorError) -> (
+        records: [IndexRecord], folders: [String]
+    ) {
+        try reading { (database: inout Database) throws(IndexError) in
+            (
+                try IntentRows.intents(in: &database).map(\.record),
+                try JournalRows.journals(in: &database).compactMap(\.folder)
+            )
+        }
+    }
+
+    /// The account of the budget; nil if no run had one yet.
+    package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try BudgetRow.account(in: &database)
+        }
+    }
+
+    /// A walk over the rows from a path on, in the order of their paths' bytes.
+    package func projectionCursor(from start: String) throws(MirrorError) -> ProjectionCursor {
+        try cursor(from: start)
+    }
+
+    /// A walk over the rows of an area and those behind it, which knows when each file was last used.
+    package func cursorOfUses(in area: Area) throws(MirrorError) -> ProjectionCursor {
+        try cursor(ProjectionCursor.rowsWithUse, from: area.rawValue + "/")
+    }
+
+    /// All parts.
+    package func allParts() throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try PartRows.parts(in: &database)
+        }
+    }
+
+    /// The target whose name a server chose and the first success fixed; nil before.
+    package func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try ServerNameRows.target(of: key, in: &database)
+        }
+    }
+
+    /// The manifests that this root remembers.
+    package func manifests() throws(MirrorError) -> [ManifestRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try ManifestRows.manifests(in: &database)
+        }
+    }
+
+    /// The runs that are remembered, the earliest first.
+    package func runs() throws(MirrorError) -> [RunRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try RunRows.runs(in: &database)
+        }
+    }
+
+    /// A number that changes whenever another process has written to the index.
+    package func changeCount() throws(MirrorError) -> Int64 {
+        try reading { (database: inout Database) throws(IndexError) in try database.changeCount() }
+    }
+
+    func reading<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try read(body) }
+    }
+}
+
+/// The changes that a session makes to the index: one transaction a call, errors as callers of the
+/// library see them.
+///
+/// Where rows of files change, a run is told that those that its plan has may be others (`RowsState`).
+extension Index {
+    /// Notes that a target was used.
+    package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try FileRows.noteUse(of: target, at: instant, in: &batch)
+        }
+    }
+
+    /// Remembers the number of transfers at once that suits each host.
+    package func remember(learnedLimits limits: [Host: Int]) throws(MirrorError) {
+        if limits.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            try HostRows.put(learnedLimits: limits, at: SystemClock.now(), in: &batch)
+        }
+    }
+
+    /// Remembers files that are left out now, and forgets those that come back.
+    package func note(
+        evicted: [EvictedFile], readmitted: [Target]
+    ) throws(MirrorError) {
+        if evicted.isEmpty, readmitted.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for file in evicted { try EvictedRows.put(file, in: &batch) }
+            for target in readmitted { try EvictedRows.remove(target, in: &batch) }
+        }
+    }
+
+    /// Adds bytes to what has been spent of the budget since a period began, by whatever run; returns all of it.
+    package func charge(_ bytes: Int64, since start: Instant) throws(MirrorError) -> BudgetAccount {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try BudgetRow.charge(bytes, since: start, in: &batch)
+        }
+    }
+
+    /// Removes rows in one transaction.
+    package func removeRecords(_ targets: [Target]) throws(MirrorError) {
+        guard !targets.isEmpty else { return }
+        try changingRows { (batch: inout Database) throws(IndexError) in
+            for target in targets { try FileRows.remove(target, in: &batch) }
+        }
+    }
+
+    /// Remembers manifests in one transaction.
+    ///
+    /// - Parameter durably: whether that is on the disk before the call returns.
+    package func put(_ manifests: [ManifestRecord], durably: Bool = false) throws(MirrorError) {
+        try writing(durably: durably) { (batch: inout Database) throws(IndexError) in
+            for manifest in manifests { try ManifestRows.put(manifest, in: &batch) }
+        }
+    }
+
+    /// Forgets a manifest, durably; what only it owned loses its row.
+    package func forgetManifest(named name: String) throws(MirrorError) {
+        try changingRows(durably: true) { (batch: inout Database) throws(IndexError) in
+            try ManifestRows.release(allOf: name, in: &batch)
+            try ManifestRows.remove(named: name, in: &batch)
+        }
+    }
+
+    /// Gives all that manifests own to their new names.
+    package func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
+        guard !names.isEmpty else { return }
+        let names = names.map { [$0.old, $0.new] }
+        try changingRows { (batch: inout Database) throws(IndexError) in
+            for pair in names { try ManifestRows.rename(pair[0], to: pair[1], in: &batch) }
+        }
+    }
+
+    /// Writes who owns targets that others have let go.
+    package func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
+        guard !owners.isEmpty else { return }
+        try changingRows { (batch: inout Database) throws(IndexError) in
+            for (target, owners) in owners {
+                try FileRows.setOwners(owners, of: target, in: &batch)
             }
         }
+    }
+
+    /// Writes a run's row.
+    package func put(_ run: RunRecord) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try RunRows.put(run, in: &batch)
+        }
+    }
+
+    private func changingRows(
+        durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Void
+    ) throws(MirrorError) {
+        rows.change()
+        defer { rows.change() }
+        try writing(durably: durably, body)
+    }
+
+    private func writing<Value: Sendable>(
+        durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try write(durably: durably, body) }
+    }
+}
+
+/// Whether rows that a plan has read are still those of the index.
+///
+/// A run may rely on them while it is the only one that changes rows, and nothing has changed them since
+/// they were read.
+package final class RowsState: Sendable {
+    private struct State {
+        var mark = RowsMark()
+        var runs = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// What a plan notes before it reads rows; nil while a run may change them.
+    package var mark: RowsMark? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
+
+    /// Notes that a run begins. Returns its mark if the rows are those of the mark that its plan has.
+    package func beginRun(since planned: RowsMark?) -> RowsMark? {
+        state.withLock { state in
+            let areSame = state.runs == 0 && state.mark === planned
+            state.runs += 1
+            state.mark = RowsMark()
+            return areSame ? state.mark : nil
+        }
+    }
+
+    /// Notes that a run has ended.
+    package func endRun() {
+        state.withLock { state in
+            state.runs -= 1
+            state.mark = RowsMark()
+        }
+    }
+
+    /// Notes that rows change otherwise; before they do, and after.
+    package func change() { state.withLock { $0.mark = RowsMark() } }
+
+    /// Whether the rows are still those of a mark, but for what its own run changed.
+    package func areThose(of mark: RowsMark?) -> Bool {
+        guard let mark else { return false }
+        return state.withLock { $0.mark === mark }
     }
 }

@@ -1,6 +1,7 @@
 internal import CSQLite
 internal import MirrorModel
 package import MirrorSystem
+internal import Synchronization
 
 /// Why the index could not be read or written.
 package enum IndexError: Error, Hashable {
@@ -11,6 +12,10 @@ package enum IndexError: Error, Hashable {
     case doubtful(String)
     /// It has this schema version, and a newer mirror wrote it.
     case newer(version: Int64)
+    /// An earlier mirror wrote it, with other tables.
+    case former
+    /// SQLite could not flush its log or the database. That is final: a second flush would not report it again.
+    case unflushed(Errno)
     /// SQLite gave this result code and these words.
     case database(code: Int32, words: String)
     /// A call of the system on one of its files failed.
@@ -64,6 +69,10 @@ package enum IndexError: Error, Hashable {
     /// Whether SQLite has waited for a lock of its files for as long as it ever does.
     var isWithoutLock: Bool { if case .database(SQLITE_PROTOCOL, _) = self { true } else { false } }
 
+    /// Whether no further call of the index can be trusted: a lock that could not be had would be waited for as
+    /// long again, and a flush that failed would seem to succeed.
+    var isFinal: Bool { if case .unflushed = self { true } else { isWithoutLock } }
+
     /// The error as callers of the library see it.
     var mirrorError: MirrorError {
         switch self {
@@ -82,6 +91,14 @@ package enum IndexError: Error, Hashable {
                 manifest by its path or URL: a damaged one is moved aside and rebuilt, and no file of \
                 the tree is lost.
                 """)
+        case .former:
+            MirrorError(
+                .inputOutput,
+                """
+                .mirror/index.sqlite: an earlier mirror made the index, and this one cannot read it. Sync a \
+                manifest by its path or URL: then it is moved aside and rebuilt, and no file of the tree is \
+                lost.
+                """)
         case .newer(let version):
             MirrorError(
                 .indexNewer,
@@ -98,7 +115,7 @@ package enum IndexError: Error, Hashable {
                 """)
         case .database(let code, let words):
             MirrorError(.inputOutput, ".mirror/index.sqlite: \(words) (SQLite code \(code)).")
-        case .file(let error): MirrorError(error)
+        case .file(let error), .unflushed(let error): MirrorError(error)
         }
     }
 }
@@ -106,4 +123,44 @@ package enum IndexError: Error, Hashable {
 /// Runs a call of the index and throws its error as callers of the library see it.
 func indexed<Value>(_ body: () throws(IndexError) -> Value) throws(MirrorError) -> Value {
     do throws(IndexError) { return try body() } catch { throw error.mirrorError }
+}
+
+/// What the errors of an index said about its state, so that the next run knows it, and this one does not
+/// ask in vain.
+///
+/// The first error that looks like damage leaves a mark beside the database of a run that writes.
+struct IndexDamage: ~Copyable, Sendable {
+    /// Where marks are left; nil for a reader, and for an index that is not on disk.
+    private let file: IndexFile?
+    private let wasNoted = Atomic<Bool>(false)
+    private let wasProven = Atomic<Bool>(false)
+    /// Why the index answers no more questions.
+    private let lost = Mutex<IndexError?>(nil)
+
+    init(markedBeside file: IndexFile?) { self.file = file }
+
+    /// Whether an error showed damage, certain or not.
+    var isSeen: Bool { wasNoted.load(ordering: .acquiring) }
+
+    /// Whether damage is certain, so that the next run needs a new index.
+    var isCertain: Bool { wasProven.load(ordering: .acquiring) }
+
+    /// Whether the index can still be closed properly.
+    var isReachable: Bool { lost.withLock { $0?.isWithoutLock != true } }
+
+    /// Notes an error, and returns it.
+    func noted(_ error: IndexError) -> IndexError {
+        if error.isFinal { lost.withLock { $0 = error } }
+        guard error.damage != nil, let file else { return error }
+        if !wasNoted.exchange(true, ordering: .acquiringAndReleasing) { file.put(.doubted) }
+        if case .damaged = error, !wasProven.exchange(true, ordering: .acquiringAndReleasing) {
+            file.put(.damaged)
+        }
+        return error
+    }
+
+    /// Throws the error after which the index answers no more.
+    func refuseIfLost() throws(IndexError) {
+        if let error = lost.withLock({ $0 }) { throw error }
+    }
 }

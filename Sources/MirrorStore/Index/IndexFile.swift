@@ -3,6 +3,7 @@ internal import CSQLite
 internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
+internal import Synchronization
 
 /// The files of the index in `.mirror/`: judged before they are opened, and moved aside when damaged.
 struct IndexFile: Sendable {
@@ -34,6 +35,8 @@ struct IndexFile: Sendable {
         case missing
         /// A database that this mirror can work with.
         case sound
+        /// A database of mirror's with other tables, from before they were fixed.
+        case former
         /// A database of a later schema.
         case newer(Int64)
         /// No database, or not one of mirror's.
@@ -121,8 +124,10 @@ struct IndexFile: Sendable {
     }
 
     /// Renames the database, its log and its shared memory together; gives the database's new name.
-    func setAside(at now: Instant) throws(Errno) -> String {
-        let stem = IndexFile.name + ".damaged-" + now.basicFormat
+    ///
+    /// - Parameter state: a word for what it is, behind the database's name.
+    func setAside(as state: String, at now: Instant) throws(Errno) -> String {
+        let stem = "\(IndexFile.name).\(state)-\(now.basicFormat)"
         var name = stem
         var attempt = 1
         // The database goes first: a log without a database is set aside by the next run too.
@@ -197,7 +202,6 @@ struct IndexFile: Sendable {
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
-            if let tables = Schema.substitutes[version] { try database.run(tables) }
             if thoroughly {
                 try IndexCheck.verifyAll(in: &database)
             } else {
@@ -213,9 +217,213 @@ struct IndexFile: Sendable {
     private func judge(version: Int64, application: Int64, isBare: Bool) -> Verdict {
         // A crash while the index was first made leaves a database without tables.
         if version == 0, application == 0, isBare { return .missing }
+        if application == Schema.formerApplication { return .former }
         guard application == Schema.application else { return .damaged("not an index of mirror") }
         if version > Schema.version { return .newer(version) }
-        let isKnown = version == Schema.version || Schema.migrations[version] != nil
-        return isKnown ? .sound : .damaged("schema version \(version)")
+        return version == Schema.version ? .sound : .damaged("schema version \(version)")
+    }
+}
+
+/// The index files that this process has open in SQLite.
+///
+/// Such a file must not be opened and closed separately.
+enum OpenIndexes {
+    private static let counts = Mutex<[String: Int]>([:])
+
+    static func add(_ file: IndexFile) { counts.withLock { $0[file.identity, default: 0] += 1 } }
+
+    static func remove(_ file: IndexFile) {
+        counts.withLock {
+            let count = ($0[file.identity] ?? 0) - 1
+            $0[file.identity] = count > 0 ? count : nil
+        }
+    }
+
+    static func contains(_ file: IndexFile) -> Bool {
+        counts.withLock { $0[file.identity] != nil }
+    }
+}
+
+/// Lets SQLite reach its files beneath a folder that is held open, not by the folder's name.
+///
+/// SQLite takes a path, and looks it up again for the database, the log, the shared memory and each
+/// further connection. A process that swaps `.mirror` for a symbolic link between two of these
+/// lookups would make SQLite write elsewhere. A path through the folder's descriptor always leads
+/// to that folder, even when the folder's name leads elsewhere by then. One function of our own in
+/// SQLite's usual file layer keeps such a path as it is instead of resolving it into names
+/// (sqlite3_vfs, xFullPathname). The last component is never followed: that layer opens with
+/// `O_NOFOLLOW`.
+enum FolderFiles {
+    private static let descriptors = "/proc/self/fd/"
+
+    /// A path to an open folder; nil where there is no /proc.
+    static func path(of folder: Descriptor) -> String? {
+        let path = descriptors + String(folder.number)
+        return access(path, F_OK) == 0 ? path : nil
+    }
+
+    private struct Weak: Sendable { weak var descriptor: Descriptor? }
+    private static let open = Mutex<[String: Weak]>([:])
+
+    /// The one descriptor that this process uses for a folder, as long as it is in use.
+    ///
+    /// The folder's identity selects it. SQLite's connections to a database share a lock file under
+    /// the path of the first.
+    static func shared(_ folder: Descriptor, _ identity: String) -> Descriptor {
+        open.withLock { open in
+            if let known = open[identity]?.descriptor { return known }
+            open = open.filter { $0.value.descriptor != nil }
+            open[identity] = Weak(descriptor: folder)
+            return folder
+        }
+    }
+
+    /// The name of the file layer for sqlite3_open_v2; nil stands for SQLite's own.
+    static let vfs: String? = {
+        guard let usual = sqlite3_vfs_find(nil) else { return nil }
+        let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        own.initialize(to: usual.pointee)
+        own.pointee.pNext = nil
+        own.pointee.zName = UnsafePointer(strdup("mirror"))
+        own.pointee.xFullPathname = fullPath
+        return sqlite3_vfs_register(own, 0) == SQLITE_OK ? "mirror" : nil
+    }()
+
+    private static let fullPath:
+        @convention(c) (
+            UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?, Int32,
+            UnsafeMutablePointer<CChar>?
+        ) -> Int32 = { layer, name, room, out in
+            guard let name, let out else { return SQLITE_CANTOPEN }
+            guard strncmp(name, descriptors, descriptors.utf8.count) == 0 else {
+                return sqlite3_vfs_find(nil)?.pointee.xFullPathname?(layer, name, room, out)
+                    ?? SQLITE_CANTOPEN
+            }
+            guard strlen(name) < Int(room) else { return SQLITE_CANTOPEN }
+            strcpy(out, name)
+            return SQLITE_OK
+        }
+}
+
+/// A copy of the index's file and write-ahead log in a folder of its own, removed with this value.
+///
+/// Opening the copy cannot disturb the original: SQLite writes to a database even to read it. The
+/// folder is held with flock(2): one that nobody holds is what a killed process left.
+final class PrivateCopy: Sendable {
+    /// The path of the copied database.
+    let path: String
+    private let folder: String
+    /// The path of the copy may lead through this descriptor.
+    private let origin: Descriptor
+    private let hold: Descriptor
+
+    /// Copies `index.sqlite` and its log from a folder; the copy is made in it when it can be
+    /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`, else in memory.
+    static func make(
+        from origin: Descriptor, path originPath: String
+    ) throws(Errno) -> PrivateCopy {
+        let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var failure = Errno(number: ENOENT, call: "mkdtemp", path: temporary)
+        for place in [originPath, temporary, "/dev/shm"] {
+            let made =
+                place == originPath
+                ? PrivateCopy.make(in: place) : PrivateCopy.makeTidily(in: place)
+            guard let made else {
+                failure = Errno(number: linux_errno(), call: "mkdtemp", path: place)
+                continue
+            }
+            do throws(Errno) {
+                return try PrivateCopy(from: origin, into: made)
+            } catch {
+                guard error.isNoSpace else { throw error }
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private init(
+        from origin: Descriptor, into made: (path: String, hold: Descriptor)
+    ) throws(Errno) {
+        folder = made.path
+        hold = made.hold
+        self.origin = origin
+        path = made.path + "/" + IndexFile.name
+        for suffix in ["", "-wal"] {
+            let name = IndexFile.name + suffix
+            do throws(Errno) {
+                let source = Descriptor(
+                    owning: try retrying("openat", name) {
+                        linux_openat(
+                            origin.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+                    })
+                let copy = Descriptor(
+                    owning: try retrying("open", folder) {
+                        linux_openat(
+                            AT_FDCWD, path + suffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+                    })
+                try FileCopy.copy(from: source, to: copy, path: name)
+            } catch {
+                if suffix.isEmpty || error.number != ENOENT {
+                    PrivateCopy.remove(folder: made.path)
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Removes the copies in a folder that killed processes left; those in use stay.
+    static func removeLeftovers(in origin: Descriptor, path: String = ".mirror") {
+        let names = (try? origin.names(path: path)) ?? []
+        for name in names where name.utf8.starts(with: PrivateCopy.stem.utf8) {
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            let number = linux_openat(origin.number, name, flags, 0)
+            guard number >= 0 else { continue }
+            let folder = Descriptor(owning: number)
+            var status = stat()
+            guard fstat(number, &status) == 0, status.st_uid == geteuid() else { continue }
+            guard linux_flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { continue }
+            for suffix in ["", "-wal", "-shm"] {
+                unlinkat(folder.number, IndexFile.name + suffix, 0)
+            }
+            unlinkat(origin.number, name, AT_REMOVEDIR)
+        }
+    }
+
+    private static let stem = ".index-copy-"
+
+    /// Makes a folder where no run that writes removes leftovers.
+    private static func makeTidily(in place: String) -> (path: String, hold: Descriptor)? {
+        let number = linux_openat(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        if number >= 0 { removeLeftovers(in: Descriptor(owning: number), path: place) }
+        return make(in: place)
+    }
+
+    /// Makes a folder and holds it; nil where none can be made.
+    private static func make(in place: String) -> (path: String, hold: Descriptor)? {
+        // Another process may take the new folder for a leftover before it is held.
+        for _ in 1...16 {
+            var template = Array("\(place)/\(stem)XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { return nil }
+            let path = String(
+                decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            let number = linux_openat(AT_FDCWD, path, flags, 0)
+            guard number >= 0 else { continue }
+            let hold = Descriptor(owning: number)
+            if linux_flock(hold.number, LOCK_EX | LOCK_NB) == -EWOULDBLOCK { continue }
+            if (try? hold.status(path: path))?.links ?? 0 > 0 { return (path, hold) }
+        }
+        return nil
+    }
+
+    deinit { remove() }
+
+    /// Removes the files; nothing may be read from them any more.
+    func remove() { PrivateCopy.remove(folder: folder) }
+
+    private static func remove(folder: String) {
+        for suffix in ["", "-wal", "-shm"] { unlink(folder + "/" + IndexFile.name + suffix) }
+        rmdir(folder)
     }
 }

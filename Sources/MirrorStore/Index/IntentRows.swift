@@ -1,137 +1,81 @@
 internal import MirrorModel
+internal import MirrorSystem
 
-/// Rows of `intents` and `batches`: promotions that are under way.
+/// What a promotion is about to do, on the disk before it does it.
+///
+/// After a crash the next run reads from it which of the names hold what: the staged name holds the
+/// new bytes until the rename, and afterwards, where names were exchanged, what was at the target.
+struct PromotionIntent: Sendable, Hashable {
+    /// The number of its row; 0 before it has one.
+    var id: Int64 = 0
+    /// What kind of name the staged one is.
+    var kind: Kind
+    /// Where the new bytes wait, beneath the root.
+    var staged: String
+    /// Where what is at the target goes while names cannot be exchanged, beneath the root.
+    var aside: String?
+    /// The inode of the new bytes.
+    var stagedInode: UInt64
+    /// Whether the existing file may be dropped even if mirror did not put it there.
+    var replaces: Bool
+    /// The row that the target gets.
+    var record: IndexRecord
+
+    /// What kind of name the staged one is.
+    enum Kind: String, Sendable {
+        /// A part, or a hidden copy beside the target: mirror's own name.
+        case landing
+        /// Another target, whose file is renamed.
+        case move
+    }
+}
+
+/// Rows of `intents`: promotions that are under way.
 enum IntentRows {
     private static let columns =
         "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
     private static let insertion =
         "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
-    /// Writes an intent of a set; returns its number.
+    /// Writes an intent; returns its number.
     static func put(
         _ intent: PromotionIntent, in database: inout Database
     ) throws(IndexError) -> Int64 {
-        try database.execute(insertion) { $0.add(intent) }
-        return database.lastRow
-    }
-
-    /// Writes the intents of a batch as one value; returns the batch's number.
-    static func put(batch intents: [PromotionIntent], in database: inout Database)
-        throws(IndexError) -> Int64
-    {
-        var packed = PackedWriter()
-        for intent in intents { packed.add(intent) }
-        return try put(batch: packed, in: &database)
-    }
-
-    /// Writes packed intents as one value; returns the number of their batch.
-    static func put(
-        batch intents: PackedWriter, in database: inout Database
-    ) throws(IndexError) -> Int64 {
-        try intents.withBytes { (bytes) throws(IndexError) in
-            try database.execute("INSERT INTO batches (intents) VALUES (?)") {
-                $0.add(lasting: bytes, isText: false)
-            }
+        try database.execute(insertion) {
+            $0.add(intent.kind.rawValue)
+            $0.add(intent.staged)
+            $0.add(intent.aside)
+            $0.add(Int64(bitPattern: intent.stagedInode))
+            $0.add(intent.replaces ? 1 : 0)
+            $0.add(intent.record, stamp: intent.record.stamp)
         }
         return database.lastRow
     }
 
-    /// The intents that were not settled, in the order in which they were written: those of batches
-    /// before those of sets.
+    /// The intents that were not settled, in the order in which they were written.
     static func intents(in database: inout Database) throws(IndexError) -> [PromotionIntent] {
-        try intentsOfBatches(in: &database)
-            + database.all("SELECT id, \(columns) FROM intents ORDER BY id") {
-                (row: inout Row) throws(IndexError) in
-                let id = try row.int()
-                var intent = try row.intent()
-                intent.id = id
-                return intent
-            }
-    }
-
-    private static func intentsOfBatches(
-        in database: inout Database
-    ) throws(IndexError) -> [PromotionIntent] {
-        var intents: [PromotionIntent] = []
-        try database.rows("SELECT intents FROM batches ORDER BY id") {
+        try database.all("SELECT id, \(columns) FROM intents ORDER BY id") {
             (row: inout Row) throws(IndexError) in
-            var packed = try PackedReader(try row.blob())
-            while !packed.isAtEnd {
-                intents.append(
-                    packed.hasFormerRecords
-                        ? try packed.intent { (columns: inout PackedReader) throws(IndexError) in
-                            try columns.formerRecord()
-                        } : try packed.intent())
+            let id = try row.int()
+            guard let kind = PromotionIntent.Kind(rawValue: try row.text()) else {
+                throw row.nonsense()
             }
+            return PromotionIntent(
+                id: id, kind: kind, staged: try row.placePath(), aside: try row.optionalPlacePath(),
+                stagedInode: UInt64(bitPattern: try row.int()), replaces: try row.int() != 0,
+                record: try row.record())
         }
-        return intents
     }
 
-    /// Forgets the intents of a batch.
-    static func removeBatch(_ number: Int64, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM batches WHERE id = ?") { $0.add(number) }
-    }
-
-    /// Forgets the intents of all batches, when all were settled.
-    static func removeBatches(in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM batches")
-    }
-
-    /// Forgets intents of sets that were settled.
-    ///
-    /// Intents of one set have consecutive numbers; one statement removes them.
+    /// Forgets intents that were settled, by their numbers.
     static func remove(_ numbers: [Int64], in database: inout Database) throws(IndexError) {
-        var rest = numbers.sorted()[...]
-        while let first = rest.first {
-            let end = rest.indices.first { rest[$0] - first != $0 - rest.startIndex }
-            let last = rest[(end ?? rest.endIndex) - 1]
-            try database.execute("DELETE FROM intents WHERE id BETWEEN ? AND ?") {
-                $0.add(first)
-                $0.add(last)
-            }
-            rest = rest[(end ?? rest.endIndex)...]
+        for number in numbers {
+            try database.execute("DELETE FROM intents WHERE id = ?") { $0.add(number) }
         }
     }
 }
 
-extension ColumnWriter where Self: ~Copyable {
-    /// Adds the columns of an intent without its number.
-    mutating func add(_ intent: PromotionIntent) {
-        addIntent(
-            intent.kind, staged: intent.staged, aside: intent.aside, inode: intent.stagedInode,
-            replaces: intent.replaces)
-        add(intent.record, stamp: intent.record.stamp)
-    }
-
-    /// Adds the columns of an intent that stand before those of its row.
-    mutating func addIntent(
-        _ kind: PromotionIntent.Kind, staged: String, aside: String?, inode: UInt64, replaces: Bool
-    ) {
-        add(kind.rawValue)
-        add(staged)
-        add(aside)
-        add(Int64(bitPattern: inode))
-        add(replaces ? 1 : 0)
-    }
-}
-
-extension ColumnReader {
-    /// Reads the columns of an intent without its number.
-    fileprivate mutating func intent() throws(IndexError) -> PromotionIntent {
-        try intent { (columns: inout Self) throws(IndexError) in try columns.record() }
-    }
-
-    /// The same, with a record that is read by a closure.
-    fileprivate mutating func intent(
-        record: (inout Self) throws(IndexError) -> IndexRecord
-    ) throws(IndexError) -> PromotionIntent {
-        guard let kind = PromotionIntent.Kind(rawValue: try text()) else { throw nonsense() }
-        return PromotionIntent(
-            kind: kind, staged: try placePath(), aside: try optionalPlacePath(),
-            stagedInode: UInt64(bitPattern: try int()), replaces: try int() != 0,
-            record: try record(&self))
-    }
-
+extension Row {
     /// A column that holds the path of a target or of a part, or NULL.
     mutating func optionalPlacePath() throws(IndexError) -> String? {
         guard let path = try optionalText() else { return nil }
@@ -147,8 +91,180 @@ extension ColumnReader {
         }
     }
 
+    /// A column that holds the path of a target or of a part.
     mutating func placePath() throws(IndexError) -> String {
         guard let path = try optionalPlacePath() else { throw nonsense() }
         return path
+    }
+}
+
+/// The journal of a set's promotion: what a run that finds it must finish, or undo.
+///
+/// Until it is committed, no file has its final name, and it is undone. Once it is committed and on the
+/// disk, the promotion is carried out, by this run or the next.
+struct SetJournal: Sendable, Hashable {
+    /// The row's number; 0 before it has one.
+    var id: Int64 = 0
+    /// The manifests of the set.
+    var owners: Owners
+    /// Whether the promotion is to be carried out.
+    var isCommitted = false
+    /// The numbers of its intents; nil where it has none.
+    var intents: ClosedRange<Int64>?
+    /// The folder that is exchanged as a whole; nil where each file is renamed.
+    var folder: String?
+    /// Where the new folder is built, and where the old one is after the exchange.
+    var aside: String?
+    /// Orphans that leave with the old set.
+    var removals: [String] = []
+
+    /// Whether an intent is one of the set.
+    func contains(_ intent: PromotionIntent) -> Bool { intents?.contains(intent.id) ?? false }
+}
+
+/// Rows of `sets` and `set_removals`: the journals of promotions of whole sets that are under way.
+enum JournalRows {
+    /// Writes a journal with its removals; returns its number.
+    static func put(
+        _ journal: SetJournal, in database: inout Database
+    ) throws(IndexError) -> Int64 {
+        try database.execute(
+            """
+            INSERT INTO sets (owners, is_committed, first_intent, last_intent, folder, aside)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """
+        ) {
+            $0.add(journal.owners.text)
+            $0.add(journal.isCommitted ? 1 : 0)
+            $0.add(journal.intents?.lowerBound ?? 0)
+            $0.add(journal.intents?.upperBound ?? -1)
+            $0.add(journal.folder)
+            $0.add(journal.aside)
+        }
+        let id = database.lastRow
+        for path in journal.removals {
+            try database.execute("INSERT OR REPLACE INTO set_removals (set_id, path) VALUES (?, ?)")
+            {
+                $0.add(id)
+                $0.add(path)
+            }
+        }
+        return id
+    }
+
+    /// Says that a set's promotion is to be carried out.
+    static func commit(_ id: Int64, in database: inout Database) throws(IndexError) {
+        try database.execute("UPDATE sets SET is_committed = 1 WHERE id = ?") { $0.add(id) }
+    }
+
+    /// Says that a set's folder is not exchanged: its files are renamed.
+    static func renameInsteadOfExchange(
+        ofSet id: Int64, in database: inout Database
+    ) throws(IndexError) {
+        try database.execute("UPDATE sets SET folder = NULL WHERE id = ?") { $0.add(id) }
+    }
+
+    /// Forgets a set that was carried out or undone.
+    static func remove(_ id: Int64, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM sets WHERE id = ?") { $0.add(id) }
+        try database.execute("DELETE FROM set_removals WHERE set_id = ?") { $0.add(id) }
+    }
+
+    /// The sets whose promotion was not finished.
+    static func journals(in database: inout Database) throws(IndexError) -> [SetJournal] {
+        var journals = try database.all(
+            """
+            SELECT id, owners, is_committed, first_intent, last_intent, folder, aside
+            FROM sets ORDER BY id
+            """
+        ) { (row: inout Row) throws(IndexError) in
+            var journal = SetJournal(id: try row.int(), owners: Owners(text: try row.text()))
+            journal.isCommitted = try row.int() != 0
+            let (first, last) = (try row.int(), try row.int())
+            if first <= last { journal.intents = first...last }
+            journal.folder = try row.optionalPlacePath()
+            journal.aside = try row.optionalPlacePath()
+            return journal
+        }
+        for at in journals.indices {
+            let id = journals[at].id
+            journals[at].removals = try database.all(
+                "SELECT path FROM set_removals WHERE set_id = ? ORDER BY path"
+            ) {
+                $0.add(id)
+            } read: { (row: inout Row) throws(IndexError) in
+                try row.placePath()
+            }
+        }
+        return journals
+    }
+
+    /// Those of some intents that are of committed sets: what these are made of was on the disk
+    /// before the commit.
+    static func committed(
+        of intents: [PromotionIntent], in database: inout Database
+    ) throws(IndexError) -> [PromotionIntent] {
+        let sets = try journals(in: &database).filter(\.isCommitted)
+        return intents.filter { intent in sets.contains { $0.contains(intent) } }
+    }
+}
+
+/// Rows of `hidden_files`: files beside targets that a run makes for a moment, and may leave there.
+enum HiddenFileRows {
+    /// Notes the path of a hidden file beside a target, before the file is made.
+    static func note(_ path: String, in database: inout Database) throws(IndexError) {
+        try database.execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") {
+            $0.add(path)
+        }
+    }
+
+    /// Forgets a hidden file that no longer exists.
+    static func forget(_ path: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
+    }
+
+    /// The hidden files that a run may have left.
+    static func paths(in database: inout Database) throws(IndexError) -> [String] {
+        try database.all("SELECT path FROM hidden_files ORDER BY path") {
+            (row: inout Row) throws(IndexError) in
+            let path = try row.placePath()
+            guard HiddenName.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
+            return path
+        }
+    }
+}
+
+/// What a reader sees of a set whose promotion is under way, or was interrupted.
+///
+/// Some of its files have their new versions, and their rows are written last. For a reader the row of
+/// such a file is the one that the journal has.
+enum PromotedView {
+    /// A view in the place of `files`, for one connection; nil where no committed set is in the journal.
+    static func sql(
+        of root: RootDirectory, in database: inout Database
+    ) throws(IndexError) -> String? {
+        let sets = try JournalRows.journals(in: &database).filter(\.isCommitted)
+        if sets.isEmpty { return nil }
+        var scan = StatCursor(root)
+        var promoted: [String] = []
+        for intent in try IntentRows.intents(in: &database)
+        where sets.contains(where: { $0.contains(intent) }) {
+            // The rename kept the inode; the stamp is told apart later, and the file is read then.
+            if case .file(let stamp, _)? = try? scan.look(at: intent.record.target),
+                stamp.inode == intent.stagedInode, stamp.size == intent.record.stamp.size
+            {
+                promoted.append(String(intent.id))
+            }
+        }
+        let numbers = promoted.joined(separator: ", ")
+        let columns = Schema.recordColumns
+        return """
+            DROP VIEW IF EXISTS temp.files;
+            CREATE TEMP VIEW files AS
+            SELECT \(columns) FROM main.files WHERE path NOT IN (
+                SELECT path FROM main.intents WHERE id IN (\(numbers)))
+            UNION ALL
+            SELECT \(columns) FROM main.intents WHERE id IN (\(numbers));
+            """
     }
 }

@@ -1,63 +1,85 @@
-internal import MirrorModel
+package import MirrorModel
+internal import MirrorSystem
+
+/// A manifest that this root remembers, and the facts about its last good copy.
+package struct ManifestRecord: Sendable, Hashable {
+    /// Its name, which owns its targets; unique.
+    package var name: String
+    /// Where it was last synced from.
+    package var place: ManifestPlace
+    /// How many resources it had.
+    package var resources: Int?
+    /// The file at the place when the copy was taken; a file that is like it is not read again for that.
+    package var stamp: FileStamp?
+    /// When a sync with it last ended that had something to do, or found another text or place.
+    package var syncedAt: Instant?
+    /// When the copy was taken, or last confirmed by the server.
+    package var copiedAt: Instant?
+    /// The file in `.mirror/manifests/` that holds the last good copy.
+    package var copyName: String?
+    /// The sha256 of that copy.
+    package var copyDigest: Digest?
+    /// Where the copy came from; nil for a path.
+    package var provenance: Provenance?
+    /// The validators that the server sent with the copy.
+    package var validators = Validators()
+    /// Until when HTTP caching calls the copy fresh.
+    package var freshUntil: Instant?
+    /// The hint that it was read with, if it is a list of another program.
+    package var hint = ListHint()
+
+    package init(name: String, place: ManifestPlace) {
+        self.name = name
+        self.place = place
+    }
+}
+
+extension ManifestPlace {
+    /// The columns `kind`, `location` and `beside`.
+    var columns: (kind: String, location: String?, beside: String?) {
+        switch self {
+        case .relative(let path): ("path", nil, path)
+        case .either(let relative, let absolute): ("path", absolute, relative)
+        case .absolute(let path): ("path", path, nil)
+        case .url(let key): ("url", key.text, nil)
+        }
+    }
+
+    /// The place in the columns; nil if they make no sense.
+    package init?(kind: String, location: String?, beside: String?) {
+        switch (kind, location, beside) {
+        case ("path", nil, let beside?): self = .relative(beside)
+        case ("path", let location?, let beside?):
+            self = .either(relative: beside, absolute: location)
+        case ("path", let location?, nil): self = .absolute(location)
+        case ("url", let location?, nil): self = .url(SourceKey(text: location))
+        default: return nil
+        }
+    }
+}
 
 /// Rows of `manifests`, and what manifests own.
 enum ManifestRows {
     private static let manifestColumns = """
         name, kind, location, beside, resources, size, modified, changed, inode, synced_at, \
         copied_at, copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong, \
-        fresh_until
+        fresh_until, hint
         """
 
     /// The remembered manifests, in the order of their names.
     static func manifests(in database: inout Database) throws(IndexError) -> [ManifestRecord] {
-        let hints = try hints(in: &database)
-        return try database.all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
-            (row: inout Row) throws(IndexError) in
-            var manifest = try row.manifest()
-            manifest.hint = hints[manifest.name] ?? ListHint()
-            return manifest
+        try database.all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
+            (row: inout Row) throws(IndexError) in try row.manifest()
         }
-    }
-
-    // The hints of lists: a row of `meta` for each, named after the manifest.
-    private static let hintPrefix = "list "
-
-    private static func hints(
-        in database: inout Database
-    ) throws(IndexError) -> [String: ListHint] {
-        let rows = try database.all(
-            "SELECT key, value FROM meta WHERE key >= 'list ' AND key < 'list!'"
-        ) {
-            (row: inout Row) throws(IndexError) in (try row.text(), try row.text())
-        }
-        return rows.reduce(into: [:]) { hints, row in
-            hints[String(row.0.dropFirst(hintPrefix.count))] = ListHint(text: row.1)
-        }
-    }
-
-    private static func put(
-        _ hint: ListHint, of name: String, in database: inout Database
-    ) throws(IndexError) {
-        guard !hint.text.isEmpty else { return try removeHint(of: name, in: &database) }
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
-            $0.add(hintPrefix + name)
-            $0.add(hint.text)
-        }
-    }
-
-    private static func removeHint(of name: String, in database: inout Database) throws(IndexError)
-    {
-        try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(hintPrefix + name) }
     }
 
     /// Remembers a manifest, or what changed about it.
     static func put(_ manifest: ManifestRecord, in database: inout Database) throws(IndexError) {
         let place = manifest.place.columns
-        try put(manifest.hint, of: manifest.name, in: &database)
         try database.execute(
             """
             INSERT OR REPLACE INTO manifests (\(manifestColumns)) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         ) {
             $0.add(manifest.name)
@@ -76,12 +98,12 @@ enum ManifestRows {
             $0.add(manifest.provenance)
             $0.add(manifest.validators)
             $0.add(manifest.freshUntil?.milliseconds)
+            $0.add(manifest.hint.text)
         }
     }
 
     /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
     static func remove(named name: String, in database: inout Database) throws(IndexError) {
-        try removeHint(of: name, in: &database)
         try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
         try database.execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
     }
@@ -106,7 +128,6 @@ enum ManifestRows {
             $0.add(new)
             $0.add(old)
         }
-        try removeHint(of: old, in: &database)
         try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
     }
 
@@ -150,6 +171,7 @@ extension Row {
         manifest.provenance = try provenance()
         manifest.validators = try validators()
         manifest.freshUntil = try optionalInstant()
+        manifest.hint = ListHint(text: try text())
         return manifest
     }
 
@@ -163,5 +185,83 @@ extension Row {
         case (nil, nil, nil, nil): return nil
         default: throw nonsense()
         }
+    }
+}
+
+/// Rows of `server_names`: the targets of files whose names a server chose.
+///
+/// The first success fixes a name. It stays when the file is removed, evicted or fetched anew, until
+/// its manifest is forgotten.
+///
+/// Before that success a name is a proposal, a row of `meta` that is written together with the
+/// intent of the promotion. Both are settled together: by the promotion, which fixes the name in the
+/// transaction that writes the file's row, or after a crash by the recovery. So no file that a crash
+/// left at its final name is without a remembered name, for which the next run would fetch a second
+/// file. And no name is fixed by a promotion that failed.
+enum ServerNameRows {
+    private static let prefix = "name "
+    private static let separator: Character = "\u{1F}"
+
+    /// The target that was fixed; nil where there was no success yet.
+    static func target(
+        of key: ServerNameKey, in database: inout Database
+    ) throws(IndexError) -> Target? {
+        try database.first(
+            "SELECT path FROM server_names WHERE owner = ? AND folder = ? AND source = ?"
+        ) {
+            $0.add(key.owner)
+            $0.add(key.folder)
+            $0.add(SourceKey(key.source).text)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.target()
+        }
+    }
+
+    /// Fixes a target; one that was fixed before stays.
+    static func fix(
+        _ target: Target, for key: ServerNameKey, in database: inout Database
+    ) throws(IndexError) {
+        try fix(target, owner: key.owner, SourceKey(key.source), in: &database)
+    }
+
+    private static func fix(
+        _ target: Target, owner: String, _ source: SourceKey, in database: inout Database
+    ) throws(IndexError) {
+        try database.execute(
+            "INSERT OR IGNORE INTO server_names (owner, folder, source, path) VALUES (?, ?, ?, ?)"
+        ) {
+            $0.add(owner)
+            $0.add(target.folder)
+            $0.add(source.text)
+            $0.add(target.path)
+        }
+    }
+
+    /// Notes the target that a file is to get, if a server chose it.
+    static func propose(_ landing: Landing, in database: inout Database) throws(IndexError) {
+        guard let key = landing.serverName else { return }
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            $0.add(prefix + landing.target.path)
+            $0.add("\(SourceKey(key.source).text)\(separator)\(key.owner)")
+        }
+    }
+
+    /// Forgets a proposal, if there is one; a target that has its file now is fixed.
+    static func settle(
+        _ target: Target, isThere: Bool, in database: inout Database
+    ) throws(IndexError) {
+        let proposal = try database.first("SELECT value FROM meta WHERE key = ?") {
+            $0.add(prefix + target.path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.text()
+        }
+        guard let proposal else { return }
+        let fields = proposal.split(separator: separator, maxSplits: 1)
+        if isThere, fields.count == 2 {
+            try fix(
+                target, owner: String(fields[1]), SourceKey(text: String(fields[0])),
+                in: &database)
+        }
+        try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + target.path) }
     }
 }

@@ -14,56 +14,67 @@ package struct RowProjection {
     package let isExecutable: Bool
 }
 
-/// A walk over the rows of an index, in the order of their paths' bytes, that decodes a column only
-/// when it is asked for.
+/// A walk over rows of files in the order of their paths' bytes.
+///
+/// It has a connection of its own: a snapshot that later writes do not disturb. A column becomes a value
+/// only when it is asked for, because a scan of a million kept files needs few of them.
 package struct ProjectionCursor: ~Copyable {
     private var database: Database?
     private var statement: OpaquePointer?
     private let note: (IndexError) -> Void
-    /// Whether the rows have the columns of the whole record.
-    private let hasRecord: Bool
-    private var known = KnownTexts()
-    private var order: AscendingPaths
+    /// The path of the row before, or where the walk begins.
+    private var last: [UInt8]
+    private var hasRow = false
 
-    /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
-    /// caller.
-    package init(
-        _ database: consuming Database?, _ sql: String = FileRows.everyProjection,
-        from start: String, note: @escaping (IndexError) -> Void
+    /// Rows from a path on.
+    static let rows = FileRows.selection + " WHERE path >= ? ORDER BY path"
+    /// The same, and behind the record's columns when the file was last used.
+    static let rowsWithUse = """
+        SELECT \(Schema.recordColumns), (SELECT used_at FROM uses WHERE uses.path = files.path)
+        FROM files WHERE path >= ? ORDER BY path
+        """
+
+    /// Walks a database from a path on; nil has no rows. An error is passed to `note` before it is thrown.
+    init(
+        _ database: consuming Database?, _ sql: String = ProjectionCursor.rows, from start: String,
+        note: @escaping (IndexError) -> Void
     ) throws(IndexError) {
         self.note = note
         self.database = database
-        order = AscendingPaths(from: start)
-        hasRecord = sql == FileRows.everyRowWithRecord
-        do throws(IndexError) {
-            statement = try self.database?.start(sql) { $0.add(start) }
-        } catch {
-            note(error)
-            throw error
-        }
+        last = Array(start.utf8)
+        statement = try self.database?.start(sql) { $0.add(start) }
     }
 
-    /// Goes to the next row; false after the last. Throws `damaged` for one that is not in order.
-    package mutating func advance() throws(IndexError) -> Bool {
+    /// Goes to the next row; false after the last. Throws where it does not follow the one before.
+    ///
+    /// SQLite looks only at the keys that it passes: where a page's keys are not in order, it delivers
+    /// them as they are, and files would be taken for orphans.
+    package mutating func next() throws(MirrorError) -> Bool {
         guard let statement else { return false }
         do throws(IndexError) {
             guard try database?.step(statement) == true else {
                 self.statement = nil
                 return false
             }
-            // A row without a text for its path is not sound, and whoever reads it learns that.
-            if let path = text(statement, 0) { try order.advance(to: path) }
+            // A row without a text for its path is not sound; reading it throws.
+            guard let path = text(0) else { return true }
+            let order = last.withUnsafeBufferPointer { ByteOrder.compare($0, path) }
+            guard order < 0 || order == 0 && !hasRow else {
+                throw .damaged("rows of files are not in order")
+            }
+            hasRow = true
+            last.removeAll(keepingCapacity: true)
+            last.append(contentsOf: path)
             return true
         } catch {
             note(error)
-            throw error
+            throw error.mirrorError
         }
     }
 
     /// The row that the cursor stands at; nil for one that is not sound.
     package var row: RowProjection? {
-        guard let statement, let path = text(statement, 0), let owner = text(statement, 1),
-            sqlite3_column_type(statement, 6) == SQLITE_BLOB,
+        guard let statement, let path = text(0), let owner = text(1), let sha256 = blob(6),
             (2...5).allSatisfy({ sqlite3_column_type(statement, Int32($0)) == SQLITE_INTEGER })
         else { return nil }
         let stamp = FileStamp(
@@ -72,90 +83,61 @@ package struct ProjectionCursor: ~Copyable {
             changed: sqlite3_column_int64(statement, 4),
             inode: UInt64(bitPattern: sqlite3_column_int64(statement, 5)))
         return RowProjection(
-            path: path, owner: owner, stamp: stamp, sha256: blob(statement, 6),
-            otherDigest: sqlite3_column_type(statement, 8) == SQLITE_BLOB
-                ? blob(statement, 8) : nil,
+            path: path, owner: owner, stamp: stamp, sha256: sha256, otherDigest: blob(9),
             isExecutable: sqlite3_column_int64(statement, 7) != 0)
     }
 
-    /// When the file of the row was last used as far as the index knows, in a walk over
-    /// `FileRows.everyRowWithUse`.
+    /// When the row's file was last used as far as the index knows, in a walk that knows uses.
     package var lastUse: Instant {
         guard let statement else { return Instant(milliseconds: 0) }
-        let promoted = text(statement, 9).flatMap(RecordDetails.promotedAt(in:))
-        // 0, for a file without a recorded use, is before every promotion.
-        let used = Instant(milliseconds: sqlite3_column_int64(statement, 10))
-        return max(promoted ?? used, used)
+        // A file without a recorded use has 0 there, which is before its promotion.
+        return Instant(
+            milliseconds: max(
+                sqlite3_column_int64(statement, 11), sqlite3_column_int64(statement, 20)))
     }
 
-    /// How the row's file was verified, in a walk over `FileRows.everyRowWithVerification`.
+    /// How the row's file was verified.
     package var verification: Verification {
-        guard let statement else { return .none }
-        return text(statement, 9).flatMap(RecordDetails.verified(in:)) ?? .none
+        text(10).flatMap { Verification(rawValue: String(decoding: $0, as: UTF8.self)) } ?? .none
     }
 
     /// The target of the row that the cursor stands at. Throws where it is none.
-    package func target() throws(IndexError) -> Target {
-        do throws(IndexError) {
-            guard let statement else { throw IndexError.damaged("a row is gone") }
-            var row = Row(statement: statement)
-            return try row.target()
-        } catch {
-            note(error)
-            throw error
-        }
+    package func rowTarget() throws(MirrorError) -> Target {
+        try read { (row: inout Row) throws(IndexError) in try row.target() }
     }
 
     /// The whole record that the cursor stands at. Throws where it is not sound.
-    package mutating func record() throws(IndexError) -> IndexRecord {
+    package func wholeRecord() throws(MirrorError) -> IndexRecord {
+        try read { (row: inout Row) throws(IndexError) in try row.record() }
+    }
+
+    private func read<Value>(
+        _ body: (inout Row) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
         do throws(IndexError) {
             guard let statement else { throw IndexError.damaged("a row is gone") }
             var row = Row(statement: statement)
-            if hasRecord { return try row.record(known: &known) }
-            let path = try row.text()
-            let record = try database?.first(FileRows.oneRecord) {
-                $0.add(path)
-            } read: { (row: inout Row) throws(IndexError) in
-                try row.record()
-            }
-            guard let record else { throw IndexError.damaged("a row is gone") }
-            return record
+            return try body(&row)
         } catch {
             note(error)
-            throw error
+            throw error.mirrorError
         }
     }
 
-    private func blob(_ statement: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(
+    private func blob(_ column: Int32) -> UnsafeRawBufferPointer? {
+        guard let statement, sqlite3_column_type(statement, column) == SQLITE_BLOB else {
+            return nil
+        }
+        return UnsafeRawBufferPointer(
             start: sqlite3_column_blob(statement, column),
             count: Int(sqlite3_column_bytes(statement, column)))
     }
 
-    private func text(
-        _ statement: OpaquePointer, _ column: Int32
-    ) -> UnsafeBufferPointer<UInt8>? {
-        guard sqlite3_column_type(statement, column) == SQLITE_TEXT,
+    private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
+        guard let statement, sqlite3_column_type(statement, column) == SQLITE_TEXT,
             let start = sqlite3_column_text(statement, column)
         else { return nil }
-        let count = Int(sqlite3_column_bytes(statement, column))
-        return UnsafeBufferPointer(start: start, count: count)
-    }
-}
-
-extension ProjectionCursor {
-    /// Goes to the next row; false after the last.
-    package mutating func next() throws(MirrorError) -> Bool {
-        do throws(IndexError) { return try advance() } catch { throw error.mirrorError }
-    }
-
-    /// The target of the row that the cursor stands at.
-    package func rowTarget() throws(MirrorError) -> Target {
-        do throws(IndexError) { return try target() } catch { throw error.mirrorError }
-    }
-
-    /// The whole record that the cursor stands at.
-    package mutating func wholeRecord() throws(MirrorError) -> IndexRecord {
-        do throws(IndexError) { return try record() } catch { throw error.mirrorError }
+        return UnsafeBufferPointer(
+            start: start, count: Int(sqlite3_column_bytes(statement, column)))
     }
 }

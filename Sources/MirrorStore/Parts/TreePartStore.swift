@@ -77,8 +77,6 @@ package final class TreePartStore: PartStore {
             try index.write { (batch: inout Database) throws(IndexError) in
                 try PartRows.log(milestone, from: start, part: name, in: &batch)
             }
-            // On a slow line hours may pass before a promotion does it.
-            try index.checkpointIfNeeded()
         }
     }
 

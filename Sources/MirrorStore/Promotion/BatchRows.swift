@@ -1,17 +1,37 @@
 internal import MirrorModel
 
-/// The rows of works that were promoted together, on their way into the index: several at a time, and in
-/// the order of the works.
-struct BatchRows {
-    private var packed: PackedWriter
-    private var waiting: [PackedRow] = []
+/// What the index says of works that are promoted together: their intents before anything gets its name,
+/// and their rows afterwards.
+///
+/// A name that a server chose is proposed, and settled, together with its intent.
+enum BatchRows {
+    /// Writes the intents of staged files, and keeps their numbers with these.
+    static func intend(
+        _ staged: [StagedFile], in database: inout Database
+    ) throws(IndexError) {
+        for item in staged {
+            item.number = try IntentRows.put(item.intent, in: &database)
+            try ServerNameRows.propose(item.landing, in: &database)
+        }
+    }
 
-    /// Begins with the intents, which have the rows already.
-    init(_ intents: PackedWriter) { packed = intents }
+    /// Forgets the intents, except those of works that are not settled.
+    static func forget(
+        _ staged: [StagedFile?], except unsettled: Set<Int>, in database: inout Database
+    ) throws(IndexError) {
+        for (at, item) in staged.enumerated() {
+            guard let item, !unsettled.contains(at) else { continue }
+            if item.landing.serverName != nil {
+                try ServerNameRows.settle(
+                    item.landing.target, isThere: item.placed != nil, in: &database)
+            }
+            try IntentRows.remove([item.number], in: &database)
+        }
+    }
 
     /// Writes what becomes of the row of each work that went through; returns the targets of rows that
     /// are gone, so that nothing could be confirmed.
-    mutating func write(
+    static func write(
         _ group: PromotionGroup, to database: inout Database
     ) throws(IndexError) -> [Int: Target] {
         var vanished: [Int: Target] = [:]
@@ -29,28 +49,24 @@ struct BatchRows {
             switch group.works[at].task {
             case .land, .landSet: break
             case .confirm(let confirmed):
-                try flush(to: &database)
                 let restamped = group.checked.stamp(of: at)
                 if try !confirmed.write(to: &database, restamped: restamped) {
                     vanished[at] = confirmed.target
                 } else if let key = confirmed.serverName {
                     try ServerNameRows.fix(confirmed.target, for: key, in: &database)
                 }
-            case .remove(let removal):
-                try flush(to: &database)
-                try FileRows.remove(removal.target, in: &database)
+            case .remove(let removal): try FileRows.remove(removal.target, in: &database)
             }
         }
-        try flush(to: &database)
         return vanished
     }
 
     /// Writes the row of a promotion that went through, and forgets what led to it.
-    private mutating func complete(
+    private static func complete(
         _ item: StagedFile, _ database: inout Database
     ) throws(IndexError) {
         guard let stamp = item.placed?.stamp else { return }
-        waiting.append(PackedRow(start: start(of: item), stamp: stamp))
+        try FileRows.put(item.landing.record, stamp: stamp, in: &database)
         // Only what had a name beside the target was noted, and nothing without one has a part.
         if item.isUnnamed { return }
         if !PathText.isFolder(Area.tmp.rawValue, of: item.path) {
@@ -59,23 +75,9 @@ struct BatchRows {
         switch item.landing.content {
         case .part(let name, _): try PartRows.remove(named: name, in: &database)
         case .move(let source) where item.kind == .move:
-            try flush(to: &database)
             try FileRows.remove(source, in: &database)
         case .memory, .copy, .copyOfPart, .move: break
         }
-    }
-
-    /// Writes the rows that wait. Whatever else changes rows comes after them.
-    private mutating func flush(to database: inout Database) throws(IndexError) {
-        if waiting.isEmpty { return }
-        try FileRows.put(waiting, of: packed, in: &database)
-        waiting.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func start(of item: StagedFile) -> Int {
-        if let row = item.row { return row }
-        defer { packed.add(item.landing.record, stamp: item.stamp) }
-        return packed.count
     }
 }
 
@@ -96,5 +98,22 @@ extension Confirmed {
             return try FileRows.confirm(
                 record.target, at: now, freshUntil: freshUntil, in: &database)
         }
+    }
+}
+
+/// The rows of a promoted set besides those of its new files.
+struct SetRows: Sendable {
+    /// The journal's number.
+    let journal: Int64
+    /// Orphans that left with the old set.
+    var removed: [Target] = []
+    /// Files that stayed, by their paths, with the stamps that they have in the new folder.
+    var restamped: [(path: String, stamp: FileStamp)] = []
+
+    /// Writes them; a journal that is not settled stays for the next run.
+    func write(to batch: inout Database, isSettled: Bool) throws(IndexError) {
+        for target in removed { try FileRows.remove(target, in: &batch) }
+        for file in restamped { try FileRows.setStamp(file.stamp, ofFileAt: file.path, in: &batch) }
+        if isSettled { try JournalRows.remove(journal, in: &batch) }
     }
 }

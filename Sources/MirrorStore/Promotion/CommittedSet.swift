@@ -44,7 +44,6 @@ struct CommittedSet {
         }
         try group.reached(.cleaned)
         try group.record(setRows: rows)
-        try group.flush(.rows)
         try group.reached(.indexed)
         return result(stayed)
     }

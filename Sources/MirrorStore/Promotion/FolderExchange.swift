@@ -151,13 +151,11 @@ struct FolderExchange {
     fileprivate func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
         let id = journal.id
         do throws(IndexError) {
-            try index.write { (database: inout Database) throws(IndexError) in
+            try index.write(durably: journal.isCommitted) {
+                (database: inout Database) throws(IndexError) in
                 try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
             }
-        } catch { throw .failed(error.mirrorError) }
-        if journal.isCommitted {
-            do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
-        }
+        } catch { throw PromotionFault(error) }
         removeAside()
     }
 

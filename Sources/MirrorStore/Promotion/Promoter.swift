@@ -151,9 +151,6 @@ package final class Promoter: Sendable {
             } else {
                 try pipeline.add(PromotionBatch(works, in: environment))
             }
-            do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
-                throw .failed(error.mirrorError)
-            }
         } catch {
             refuseAll(cause(of: error), failing: pipeline.untold)
             pipeline.end()
@@ -171,9 +168,6 @@ package final class Promoter: Sendable {
                 result = try committed.carryOut()
             }
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
-            do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
-                refuseAll(error.mirrorError, failing: [])
-            }
         } catch {
             var cause = cause(of: error)
             let result: SetResult

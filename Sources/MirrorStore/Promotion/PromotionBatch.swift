@@ -24,7 +24,7 @@ struct PromotionBatch {
     mutating func begin() throws(PromotionFault) {
         try stage()
         try group.reached(.staged)
-        group.intend()
+        try group.intend()
         try group.reached(.intended)
     }
 

@@ -28,7 +28,6 @@ struct PromotionGroup {
     /// Staged files by the position of their work.
     private(set) var staged: [StagedFile?]
     private(set) var checked = CheckedFiles()
-    private(set) var intents = BatchIntents()
     /// Errors by the position of their work.
     private(set) var failures: [Int: MirrorError] = [:]
     /// What failed after a name had changed: its intent stays, and the next run settles it.
@@ -74,10 +73,17 @@ struct PromotionGroup {
     /// Notes that a work has failed, before anything of it was staged.
     mutating func fail(_ at: Int, _ error: MirrorError) { failures[at] = error }
 
-    /// Writes the intents of a batch; if that fails, no staged file is placed.
-    mutating func intend() {
+    /// Writes the intents of a batch, durably; if that fails, no staged file is placed.
+    mutating func intend() throws(PromotionFault) {
         guard hasStaged else { return }
-        do throws(IndexError) { try intents.write(staged, to: environment.index) } catch {
+        let items = staged.compactMap(\.self)
+        do throws(IndexError) {
+            try environment.index.write(durably: true) {
+                (batch: inout Database) throws(IndexError) in
+                try BatchRows.intend(items, in: &batch)
+            }
+        } catch {
+            if case .unflushed(let error) = error { throw .unflushed(error) }
             for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
             staged = Array(repeating: nil, count: staged.count)
         }
@@ -177,22 +183,23 @@ struct PromotionGroup {
         folders.cache.drop()
     }
 
-    /// Writes the rows, and forgets the intents.
+    /// Writes the rows, and forgets the intents; durably where somebody is told what holds only while the
+    /// rows do.
     ///
     /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
     ///   no set.
     mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
         let group = self
-        var rows = BatchRows(intents.packed)
         let vanished: [Int: Target]
         do throws(IndexError) {
-            vanished = try environment.index.write { (batch: inout Database) throws(IndexError) in
-                try group.intents.forget(group.staged, except: group.unsettled, in: &batch)
-                let vanished = try rows.write(group, to: &batch)
+            vanished = try environment.index.write(durably: rowsMustLast) {
+                (batch: inout Database) throws(IndexError) in
+                try BatchRows.forget(group.staged, except: group.unsettled, in: &batch)
+                let vanished = try BatchRows.write(group, to: &batch)
                 try setRows?.write(to: &batch, isSettled: group.unsettled.isEmpty)
                 return vanished
             }
-        } catch { throw .failed(error.mirrorError) }
+        } catch { throw PromotionFault(error) }
         for (at, target) in vanished {
             failures[at] = MirrorError(
                 .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
@@ -217,12 +224,10 @@ struct PromotionGroup {
         switch awaited {
         case .bytes: try flushBytes(afterShared: isShared)
         case .names: try folders.flush(besides: groupDevice)
-        case .rows:
-            if rowsMustLast, !isShared || !isIndexShared { try environment.index.makeDurable() }
+        case .rows: break
         }
     }
 
-    /// Whether somebody is told what holds only while its rows do.
     private var rowsMustLast: Bool {
         works.contains { work in
             if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
@@ -240,9 +245,6 @@ struct PromotionGroup {
         } catch { throw .unflushed(error) }
     }
 
-    /// Whether a flush of the whole file system writes the index's log out too.
-    private var isIndexShared: Bool { environment.index.isOnDevice(environment.flush.device) }
-
     private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
         guard hasStaged || checked.hasOpened else { return }
         if !isShared, let error = environment.probe.flushError() { throw error }
@@ -251,6 +253,5 @@ struct PromotionGroup {
             if item.needsFlush { try item.file?.flush(path: item.path) }
         }
         try checked.flush(beneath: environment.root)
-        if !isShared || !isIndexShared { try environment.index.makeDurable() }
     }
 }

@@ -104,13 +104,11 @@ package struct Recovery {
         }
         try tree.flushAll()
         let (done, gone, ended) = (endings, departed, finished)
-        try index.write { (batch: inout Database) throws(IndexError) in
+        try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
             for ending in done { try ending.write(to: &batch) }
-            try IntentRows.removeBatches(in: &batch)
             for target in gone { try FileRows.remove(target, in: &batch) }
             for journal in ended { try JournalRows.remove(journal, in: &batch) }
         }
-        try index.makeDurable()
     }
 
     private mutating func settleLeftovers() throws {

@@ -49,7 +49,9 @@ struct SetPromotion {
         }
         try group.reached(.staged)
         do throws(IndexError) { try intend() } catch {
-            return .left(undo(because: error.mirrorError))
+            let result = undo(because: error.mirrorError)
+            if case .unflushed(let error) = error { throw .unflushed(error) }
+            return .left(result)
         }
         try group.reached(.intended)
         do throws(PromotionFault) {
@@ -138,7 +140,8 @@ struct SetPromotion {
         }
     }
 
-    /// Writes journal and intents in one transaction.
+    /// Writes journal and intents in one transaction, durably: nothing else knows of the folder that is
+    /// built next.
     private mutating func intend() throws(IndexError) {
         exchange = FolderExchange(
             set, root: group.environment.root, index: group.environment.index, now: group.now)
@@ -146,13 +149,10 @@ struct SetPromotion {
         journal.aside = exchange?.aside
         let items = group.staged.compactMap(\.self)
         let draft = journal
-        journal = try group.environment.index.write {
+        journal = try group.environment.index.write(durably: true) {
             (database: inout Database) throws(IndexError) in
             var journal = draft
-            for item in items {
-                item.number = try IntentRows.put(item.intent, in: &database)
-                try ServerNameRows.propose(item.landing, in: &database)
-            }
+            try BatchRows.intend(items, in: &database)
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
@@ -164,10 +164,6 @@ struct SetPromotion {
     /// Builds the new folder; where that cannot be done, the files are renamed.
     private mutating func buildAside() throws(PromotionFault) {
         guard exchange != nil else { return }
-        // The journal must last before the folder does: nothing else knows of it.
-        do throws(Errno) { try group.environment.index.makeDurable() } catch {
-            throw .unflushed(error)
-        }
         do {
             try exchange?.build(
                 group.staged, placement: group.placement, folders: &group.folders.cache,
@@ -184,13 +180,11 @@ struct SetPromotion {
     private mutating func commit() throws(PromotionFault) {
         let id = journal.id
         do throws(IndexError) {
-            try group.environment.index.write { (database: inout Database) throws(IndexError) in
+            try group.environment.index.write(durably: true) {
+                (database: inout Database) throws(IndexError) in
                 try JournalRows.commit(id, in: &database)
             }
-        } catch { throw .failed(error.mirrorError) }
-        do throws(Errno) { try group.environment.index.makeDurable() } catch {
-            throw .unflushed(error)
-        }
+        } catch { throw PromotionFault(error) }
         journal.isCommitted = true
     }
 
@@ -221,10 +215,10 @@ struct SetPromotion {
         exchange = nil
         for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
         if journal.id > 0 {
-            let (id, intents, staged) = (journal.id, group.intents, group.staged)
+            let (id, staged) = (journal.id, group.staged)
             // If this fails, the next run undoes it.
             try? group.environment.index.write { (database: inout Database) throws(IndexError) in
-                try intents.forget(staged, except: [], in: &database)
+                try BatchRows.forget(staged, except: [], in: &database)
                 try JournalRows.remove(id, in: &database)
             }
         }

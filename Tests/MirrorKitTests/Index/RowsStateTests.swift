@@ -48,14 +48,14 @@ import Testing
 
     @Test func eachChangeOfRowsIsSeen() throws {
         let index = try open().index
-        let record = try fullRecord("Caches/a")
+        let record = try fullRecord("Caches/a", owner: "a")
+        try index.put([record])
         let other = try Target("Caches/b")
         let changes: [() throws -> Void] = [
-            { try index.changes.put(record) },
-            { try index.changes.setOwners([record.target: Owners(["a", "b"])]) },
-            { try index.changes.renameManifests([("a", "c")]) },
-            { try index.changes.forgetManifest(named: "c") },
-            { try index.changes.removeRecords([other]) },
+            { try index.setOwners([record.target: Owners(["a", "b"])]) },
+            { try index.renameManifests([("a", "c")]) },
+            { try index.forgetManifest(named: "c") },
+            { try index.removeRecords([other]) },
         ]
         for (number, change) in changes.enumerated() {
             let mark = index.rows.beginRun(since: index.rows.mark)
@@ -69,10 +69,9 @@ import Testing
     @Test func whatIsNoRowOfAFileChangesNothing() throws {
         let index = try open().index
         let mark = index.rows.beginRun(since: index.rows.mark)
-        try index.changes.put([])
-        try index.changes.setOwners([:])
-        try index.changes.noteUse(of: try Target("Caches/a"), at: Instant(seconds: 1))
-        try index.changes.put(ManifestRecord(name: "m", place: .absolute("/m.json")))
+        try index.setOwners([:])
+        try index.noteUse(of: try Target("Caches/a"), at: Instant(seconds: 1))
+        try index.put([ManifestRecord(name: "m", place: .absolute("/m.json"))])
         #expect(index.rows.areThose(of: mark))
     }
 }

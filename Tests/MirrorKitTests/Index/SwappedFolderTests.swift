@@ -27,13 +27,13 @@ import Testing
         let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try swap()
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in
+        try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
             try FileRows.put(record, in: &batch)
         }
-        var cursor = try index.records()
-        #expect(try cursor.next()?.target == record.target)
+        var cursor = try index.projectionCursor(from: "")
+        #expect(try cursor.next())
+        #expect(try cursor.rowTarget() == record.target)
         _ = consume cursor
-        try index.makeDurable()
         try index.close()
         #expect(names("outside") == [])
         #expect(names("held") == ["index.sqlite"])
@@ -44,8 +44,8 @@ import Testing
         try index.close()
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         try swap()
-        var cursor = try reader.records()
-        #expect(try cursor.next() == nil)
+        var cursor = try reader.projectionCursor(from: "")
+        #expect(try !cursor.next())
         #expect(names("outside") == [])
     }
 

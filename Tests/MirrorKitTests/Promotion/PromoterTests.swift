@@ -338,9 +338,9 @@ import Testing
         #expect(tree.folder.names(in: "Caches").count == count)
         #expect(tree.folder.text(of: "Caches/49/2999") == "file 2999")
         #expect(tree.folder.names(in: "tmp").isEmpty)
-        var cursor = try tree.index.records()
+        var cursor = try tree.index.projectionCursor(from: "")
         var rows = 0
-        while try cursor.next() != nil { rows += 1 }
+        while try cursor.next() { rows += 1 }
         #expect(rows == count)
         await tree.promoter.stop()
     }

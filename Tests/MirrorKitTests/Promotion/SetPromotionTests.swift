@@ -246,7 +246,7 @@ import Testing
         let tree = try PromotionTree(ground.folder)
         var record = try await tree.put(ground.path("other"), "other")
         record.owners = Owners("n")
-        try tree.index.changes.put(record)
+        try tree.index.put([record])
         await tree.promoter.stop()
         try tree.index.close()
         #expect(try await ground.promote().promoted?.way == .rename)
@@ -275,9 +275,9 @@ import Testing
             let there = try FileDigests.read(target, in: root)?.digests.first
             #expect(try reader.record(for: target)?.sha256 == there, "\(name)")
         }
-        var cursor = try reader.cursor()
+        var cursor = try reader.projectionCursor(from: "")
         var paths: [String] = []
-        while let record = try cursor.nextRecord() { paths.append(record.target.path) }
+        while try cursor.next() { paths.append(try cursor.rowTarget().path) }
         #expect(paths == paths.sorted())
         #expect(paths.contains(ground.path("deep/b")) == (step == .placed))
         try reader.close()

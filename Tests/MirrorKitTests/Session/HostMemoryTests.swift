@@ -17,8 +17,8 @@ import Testing
     @Test func indexRemembersThePaceOfHosts() throws {
         let tree = try PromotionTree()
         #expect(try tree.index.learnedLimits() == [:])
-        try tree.index.changes.remember(learnedLimits: [try host(80): 32, try host(81): 2])
-        try tree.index.changes.remember(learnedLimits: [try host(81): 9])
+        try tree.index.remember(learnedLimits: [try host(80): 32, try host(81): 2])
+        try tree.index.remember(learnedLimits: [try host(81): 9])
         #expect(try tree.index.learnedLimits() == [try host(80): 32, try host(81): 9])
     }
 
@@ -59,7 +59,7 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         let name = Host(try SourceURL(server.url))
-        try index.changes.remember(learnedLimits: [name: count])
+        try index.remember(learnedLimits: [name: count])
         try index.close()
         let session = try MirrorSession(root: folder.path)
         let resources = try (0..<count).map {

@@ -145,43 +145,4 @@ import Testing
         #expect(trusted.length == 0)
         #expect(trusted.rangesBeyond == [300..<500])
     }
-
-    @Test func formerSchemaOfPartsIsMigrated() throws {
-        let (record, _) = try part([0..<100])
-        let name = record.name
-        try index.write { (batch: inout Database) throws(IndexError) in
-            try FormerRecords.make(in: &batch)
-            try batch.run(
-                """
-                DROP TABLE extents; DROP TABLE batches; DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
-                CREATE TABLE manifests (
-                    location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
-                    synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT,
-                    answered_by TEXT, entity_tag TEXT, last_modified INTEGER, strong INTEGER,
-                    fresh_until INTEGER) WITHOUT ROWID;
-                PRAGMA user_version = 1
-                """)
-        }
-        try index.close()
-        let root = try RootDirectory(opening: folder.path)
-        let reader = try IndexOpening.openForReading(root)
-        let seen = try reader.read { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(in: &database)
-        }
-        #expect(seen.map(\.name) == [name])
-        try reader.close()
-        let opened = try IndexOpening.open(root, now: Instant(seconds: 0))
-        #expect(opened.notice == nil)
-        let version = try opened.index.read { (database: inout Database) throws(IndexError) in
-            try database.number("PRAGMA user_version")
-        }
-        #expect(version == Schema.version)
-        let again = TreePartStore(root: root, index: opened.index)
-        let digest = ByteHasher.digest(.sha256, of: [])
-        try again.log(Milestone(length: 1, sha256: digest), from: 500, part: name)
-        #expect(
-            try opened.index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.parts(in: &database).first?.extents.count
-            } == 1)
-    }
 }

@@ -40,13 +40,6 @@ struct IndexClaims {
         }
         files = IndexClaims.claims(database, "files")
         intents = IndexClaims.claims(database, "intents")
-        for packed in IndexClaims.rows(database, "SELECT intents FROM batches", bytes) {
-            guard let claims = PackedClaims(packed) else {
-                flaw = "the intents of a batch cannot be read"
-                return
-            }
-            intents += claims.claims
-        }
     }
 
     private static func claims(_ database: OpaquePointer?, _ table: String) -> [Claim] {
@@ -68,11 +61,6 @@ struct IndexClaims {
         while sqlite3_step(statement) == SQLITE_ROW { values.append(read(statement)) }
         return values
     }
-}
-
-private func bytes(_ statement: OpaquePointer?) -> [UInt8] {
-    let count = Int(sqlite3_column_bytes(statement, 0))
-    return Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, 0), count: count))
 }
 
 private func text(_ statement: OpaquePointer?, _ column: Int32) -> String {

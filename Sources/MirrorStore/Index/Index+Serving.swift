@@ -1,18 +1,16 @@
 package import MirrorModel
 
 /// The rows of files as a server of the tree asks for them: few columns, and one answer a call.
-package struct ServedRows {
-    private static let columns = "path, size, modified, changed, inode, sha256, details"
+extension Index {
+    private static let servedColumns = "path, size, modified, changed, inode, sha256, media_type"
     /// Of so many files with the same bytes one is expected to be as it was put there. A tree may have
     /// a hundred thousand empty files.
     private static let mostCopies = 64
 
-    let index: Index
-
     /// What the index knows of a target's file.
-    package func file(at target: Target) throws(MirrorError) -> ServedFile? {
-        try ask { (database: inout Database) throws(IndexError) in
-            try database.first("SELECT \(ServedRows.columns) FROM files WHERE path = ?") {
+    package func servedFile(at target: Target) throws(MirrorError) -> ServedFile? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.first("SELECT \(Index.servedColumns) FROM files WHERE path = ?") {
                 $0.add(target.path)
             } read: { (row: inout Row) throws(IndexError) in
                 try row.servedFile()
@@ -22,8 +20,8 @@ package struct ServedRows {
 
     /// The versions that a promotion is about to put at a target, or has put there without saying so yet.
     package func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
-        try ask { (database: inout Database) throws(IndexError) in
-            try database.all("SELECT \(ServedRows.columns) FROM intents WHERE path = ?") {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.all("SELECT \(Index.servedColumns) FROM intents WHERE path = ?") {
                 $0.add(target.path)
             } read: { (row: inout Row) throws(IndexError) in
                 try row.servedFile()
@@ -32,23 +30,23 @@ package struct ServedRows {
     }
 
     /// The files with a digest whose paths are in one of the ranges: from the first to before the last.
-    package func files(
+    package func servedFiles(
         with sha256: Digest, in ranges: [(from: String, to: String?)]
     ) throws(MirrorError) -> [ServedFile] {
-        try ask { (database: inout Database) throws(IndexError) in
+        try reading { (database: inout Database) throws(IndexError) in
             var files: [ServedFile] = []
-            for range in ranges where files.count < ServedRows.mostCopies {
+            for range in ranges where files.count < Index.mostCopies {
                 let end = range.to == nil ? "" : " AND path < ?"
                 files += try database.all(
                     """
-                    SELECT \(ServedRows.columns) FROM files \
+                    SELECT \(Index.servedColumns) FROM files \
                     WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?
                     """
                 ) {
                     $0.add(range.from)
                     if let last = range.to { $0.add(last) }
                     $0.add(sha256.bytes)
-                    $0.add(Int64(ServedRows.mostCopies - files.count))
+                    $0.add(Int64(Index.mostCopies - files.count))
                 } read: { (row: inout Row) throws(IndexError) in
                     try row.servedFile()
                 }
@@ -62,16 +60,16 @@ package struct ServedRows {
     /// - Parameters:
     ///   - folder: the folder's path with the slash at its end; empty for all.
     ///   - start: where to begin; its own path, too, if `isIncluded`.
-    package func files(
+    package func servedFiles(
         beneath folder: String, from start: String, isIncluded: Bool, most: Int64
     ) throws(MirrorError) -> [ServedFile] {
         // The byte behind the slash bounds what begins with the folder's path.
         let end = folder.isEmpty ? "" : " AND path < ?"
         let sign = isIncluded ? ">=" : ">"
         let sql = """
-            SELECT \(ServedRows.columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?
+            SELECT \(Index.servedColumns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?
             """
-        return try ask { (database: inout Database) throws(IndexError) in
+        return try reading { (database: inout Database) throws(IndexError) in
             try database.all(sql) {
                 $0.add(start)
                 if !folder.isEmpty { $0.add(folder.prefix(bytes: folder.utf8.count - 1) + "0") }
@@ -81,23 +79,13 @@ package struct ServedRows {
             }
         }
     }
-
-    private func ask<Value: Sendable>(
-        _ body: (inout Database) throws(IndexError) -> Value
-    ) throws(MirrorError) -> Value {
-        try indexed { () throws(IndexError) in try index.read(body) }
-    }
 }
 
 extension Row {
     fileprivate mutating func servedFile() throws(IndexError) -> ServedFile {
         let target = try target()
-        let stamp = FileStamp(
-            size: try int(), modified: try int(), changed: try int(),
-            inode: UInt64(bitPattern: try int()))
-        let sha256 = try digest(.sha256)
         return ServedFile(
-            target: target, stamp: stamp, sha256: sha256,
-            mediaType: try details().mediaType)
+            target: target, stamp: try stamp(), sha256: try digest(.sha256),
+            mediaType: try optionalText())
     }
 }
