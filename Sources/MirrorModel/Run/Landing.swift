@@ -144,15 +144,6 @@ package final class Confirmed: Sendable {
     /// Whether others wrote the file, so that it must be flushed before its row is written.
     package var isOfOthers: Bool { isAdoption || isRewritten }
 
-    /// The same for a file that has another stamp by now, though nobody has written to it.
-    package func restamped(_ stamp: FileStamp) -> Confirmed {
-        guard case .replaced(var record) = row else { return self }
-        record.stamp = stamp
-        return Confirmed(
-            .replaced(by: record), isAdoption: isAdoption, isRewritten: isRewritten, mode: mode,
-            serverName: serverName)
-    }
-
     /// The row as it will be.
     package var record: IndexRecord {
         switch row {

@@ -80,16 +80,13 @@ struct SetFlow: ~Copyable {
     private mutating func promote(_ set: Int, _ book: inout StepBook) {
         var landings: [SetLanding.Member] = []
         var removals: [SetLanding.Departure] = []
-        var staying: [SetLanding.Staying] = []
         for position in promotions[set].held {
-            guard let work = works[position], let holding = work.holding else { continue }
-            switch holding {
-            case .land(let landing):
-                landings.append(SetLanding.Member(position, landing))
-                if case .move(let orphan) = work.step.means, landing.content == .copy(of: orphan) {
-                    removals.append(.init(nil, Removal(target: orphan, stamp: nil)))
-                }
-            case .confirm(let confirmed): staying.append(.init(position, confirmed))
+            guard let work = works[position], case .land(let landing)? = work.holding else {
+                continue
+            }
+            landings.append(SetLanding.Member(position, landing))
+            if case .move(let orphan) = work.step.means, landing.content == .copy(of: orphan) {
+                removals.append(.init(nil, Removal(target: orphan, stamp: nil)))
             }
         }
         let leaving = book.sets.removals(of: set)
@@ -106,7 +103,7 @@ struct SetFlow: ~Copyable {
             .landSet(
                 SetLanding(
                     number: set, set: book.sets.sets.entries[set], landings: landings,
-                    removals: removals, staying: staying)))
+                    removals: removals)))
     }
 
     /// Leaves the tree as it is: what the set holds is kept for the next run.
@@ -132,19 +129,13 @@ struct SetFlow: ~Copyable {
     }
 
     /// Ends a set: what its steps only confirm is confirmed.
-    ///
-    /// - Parameter restamped: the stamps of files that got others by the promotion, which is no change
-    ///   of somebody else's.
-    private mutating func end(
-        _ set: Int, restamped: [Int: FileStamp] = [:], _ book: inout StepBook
-    ) {
+    private mutating func end(_ set: Int, _ book: inout StepBook) {
         promotions[set].stage = .over
         for position in promotions[set].held {
             guard let work = works[position], case .confirm(let confirmed)? = work.holding
             else { continue }
             putBack(position, &book)
-            let stamp = restamped[position]
-            book.act(.confirm(position, stamp.map { confirmed.restamped($0) } ?? confirmed))
+            book.act(.confirm(position, confirmed))
         }
     }
 }
@@ -199,7 +190,7 @@ extension SetFlow {
             if promoted.stayed[position] == nil { end.removed += 1 }
             book.depart(position, promoted.stayed[position])
         }
-        self.end(set, restamped: promoted.restamped, &book)
+        self.end(set, &book)
         book.act(.tell(.set(end)))
     }
 

@@ -10,8 +10,6 @@ package final class SetLanding: Sendable {
     package let landings: [Member]
     /// The orphans, each with the position of its step.
     package let removals: [Departure]
-    /// The files that stay and are confirmed afterwards.
-    package let staying: [Staying]
 
     /// A file of the set.
     package struct Member: Sendable {
@@ -36,26 +34,13 @@ package final class SetLanding: Sendable {
         }
     }
 
-    /// A file that stays, and whose row or mode changes once the set has its names.
-    package struct Staying: Sendable {
-        package let position: Int
-        package let confirmed: Confirmed
-
-        package init(_ position: Int, _ confirmed: Confirmed) {
-            self.position = position
-            self.confirmed = confirmed
-        }
-    }
-
     package init(
-        number: Int, set: AtomicSets.Entry, landings: [Member], removals: [Departure],
-        staying: [Staying] = []
+        number: Int, set: AtomicSets.Entry, landings: [Member], removals: [Departure]
     ) {
         self.number = number
         self.set = set
         self.landings = landings
         self.removals = removals
-        self.staying = staying
     }
 
     /// The files that it replaces or removes: nobody may read one meanwhile.
@@ -97,19 +82,16 @@ package indirect enum SetResult: Sendable {
         package var landed: [Int: LandingResult]
         /// Which orphans stayed, and why.
         package var stayed: [Int: MirrorError]
-        /// The stamps of files that stay and have others now, though nobody has written to them.
-        package var restamped: [Int: FileStamp]
         package var way: Event.SetEnd.Way
         /// Where other people's files are that were changed meanwhile and did not get their names back.
         package var kept: [String]
 
         package init(
             landed: [Int: LandingResult], stayed: [Int: MirrorError] = [:],
-            restamped: [Int: FileStamp] = [:], way: Event.SetEnd.Way, kept: [String] = []
+            way: Event.SetEnd.Way, kept: [String] = []
         ) {
             self.landed = landed
             self.stayed = stayed
-            self.restamped = restamped
             self.way = way
             self.kept = kept
         }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
@@ -11,10 +12,9 @@ struct DurableFlush: Sendable {
     /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16
 
-    /// The greatest number of files of a batch that is flushed as a group. With fewer, a flush serves too
-    /// few; with more, the bodies of the batches that are on their way fill the memory for bodies, and the
-    /// transfers wait for the disk.
-    static let mostInGroup = 256
+    /// The greatest number of files of a batch. With fewer, a flush serves too few; with more, the bodies
+    /// that wait fill the memory for bodies, and the transfers wait for the disk.
+    static let mostInBatch = 256
 
     /// The file system that a group flush writes out.
     let device: UInt64
@@ -31,15 +31,11 @@ struct DurableFlush: Sendable {
         allowsGroup =
             FileSystemKind.kernelReportsGroupFlush
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
-        let limit = OpenFileLimit.current
-        greatestBatch =
-            allowsGroup
-            ? min(DurableFlush.mostInGroup, max(4, min(limit / 24, max(16, limit / 36))))
-            : min(256, max(2, limit / 48))
+        greatestBatch = min(DurableFlush.mostInBatch, max(4, OpenFileLimit.current / 16))
     }
 
     /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of
-    /// the folder in which its own was made, and three batches have theirs open at once.
+    /// the folder in which its own was made.
     let greatestBatch: Int
 
     /// How many folders in which folders were made may wait, with a descriptor each, for the flush of the
@@ -71,5 +67,49 @@ struct DurableFlush: Sendable {
             if hasGroup, try folder.status(path: root.path).device == device { continue }
             try folder.flush(path: root.path)
         }
+    }
+}
+
+/// The folders that a batch changes: they stay open, and are flushed once they have changed.
+struct TouchedFolders {
+    /// The folders that are open.
+    var cache: FolderCache
+    /// Those whose entries changed, by their paths.
+    private var touched: [[UInt8]: String] = [:]
+
+    init(_ root: RootDirectory) { cache = FolderCache(root) }
+
+    /// Whether no entry of any folder changed.
+    var areUntouched: Bool { touched.isEmpty }
+
+    /// Notes that a folder's entries changed.
+    mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
+
+    /// Notes that a name changed.
+    mutating func touch(folderOf path: String) { touch(PathText.folder(of: path)) }
+
+    /// Flushes renames and removals, except those on a file system that was flushed as a whole.
+    mutating func flush(besides device: UInt64?) throws(Errno) {
+        for path in touched.values {
+            let folder: FolderCache.Folder
+            do throws(Errno) { folder = try cache.open(path) } catch {
+                // Somebody removed it, and what had been renamed into it.
+                if error.number == ENOENT { continue }
+                throw error
+            }
+            if folder.device != device { try folder.descriptor.flush(path: path) }
+        }
+    }
+
+    /// Removes the folders above a target that hold nothing more, but no area.
+    mutating func removeEmpty(above target: Target) {
+        var path = target.folder
+        while path.utf8.contains(UInt8(ascii: "/")) {
+            guard let entry = try? cache.entry(path),
+                unlinkat(entry.folder.number, entry.name, AT_REMOVEDIR) == 0
+            else { break }
+            path = FolderCache.split(path).folder
+        }
+        cache.drop()
     }
 }

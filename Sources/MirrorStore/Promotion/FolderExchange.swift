@@ -1,195 +1,274 @@
 internal import Glibc
 internal import MirrorModel
-internal import MirrorParts
 internal import MirrorSystem
 
-/// Builds the folder of a set anew, and puts it in the place of the old one in one step.
+/// Replaces the folder of a set in one step, where nothing else lies in it.
 ///
-/// The new folder lies in `tmp/`. The set's new files are hard links of their parts, and everything that
-/// stays is a hard link of what is there: an open file stays the same file, whoever writes to it. The
-/// folder is left to the slower way where it holds a file of a manifest outside the set, or where
-/// something hinders its building (`FolderBuilder.Hindrance`).
+/// The new folder is built in `tmp/`: the set's new files are hard links of their parts, and the files
+/// that stay are hard links of what is there. `RENAME_EXCHANGE` of renameat2(2) swaps the two, and the old
+/// folder is emptied. A folder with a file that is not of the set, or one that was edited, is not
+/// exchanged: then the files are renamed one by one.
 struct FolderExchange {
-    /// The folder, beneath the root.
+    /// Why a folder cannot be exchanged.
+    enum Hindrance: Error {
+        /// A file in it is not as mirror put it there, or no regular file, or has a name that mirror
+        /// cannot write.
+        case unknownEntry
+        /// It is on another file system than `tmp/`, or spans several.
+        case otherDevice
+        /// Its mode, owner, group or extended attributes are such that a new folder is not like it.
+        case unlikeFolders
+    }
+
+    /// What became of the files in an old folder that were not mirror's.
+    struct Foreign {
+        /// The folders that got one back.
+        var touched: Set<String> = []
+        /// Where those are whose names were taken: under conflict names, or still in `tmp/`.
+        var kept: [String] = []
+    }
+
+    /// The folder, and the place in `tmp/` where the new one is built; both beneath the root.
     let folder: String
-    /// Where the new folder is built, and where the old one lies afterwards.
     let aside: String
-    /// Where other people's bytes at the targets of works are in the new folder.
-    private(set) var conflicts: [Int: Target] = [:]
-    /// Where other people's files are that did not get their names back.
-    private(set) var kept: [String] = []
-
     private let root: RootDirectory
-    private let now: Instant
-    /// The stamps that the index knows of files beneath the folder.
-    private let rows: [[UInt8]: FileStamp]
-    /// The works, by target.
-    private var works: [[UInt8]: Int] = [:]
-    private let departures: Set<[UInt8]>
-    /// What became of the old folder's files in the new one.
-    private var built = FolderBuilder.Contents()
-    private var oldInode: UInt64?
-    /// The stamps that the files which stay had before, by their paths.
-    private var carried: [[UInt8]: FileStamp] {
-        Dictionary(
-            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+    private let placement: Placement
+    /// The intents of the set's new files, by their targets.
+    private let intents: [[UInt8]: PromotionIntent]
+    /// The folders that the new one is made of, by the paths that they have in the old one.
+    private var folders: [(path: String, attributes: FolderAttributes)] = []
+    /// The files that stay, as they were when they got their second names.
+    private var carried: [(path: String, stamp: FileStamp)] = []
+
+    init(
+        folder: String, aside: String, intents: [PromotionIntent], root: RootDirectory,
+        placement: Placement
+    ) {
+        (self.folder, self.aside, self.root, self.placement) = (folder, aside, root, placement)
+        self.intents = Dictionary(
+            intents.map { (Array($0.record.target.path.utf8), $0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Nil where the set has no folder to itself.
-    init?(_ set: SetLanding, root: RootDirectory, index: Index, now: Instant) {
-        guard let folder = set.set.folder, let target = try? Target(folder),
-            let files = try? index.read({ (database: inout Database) throws(IndexError) in
-                try FileRows.files(beneath: folder, in: &database)
-            }),
-            files.allSatisfy({ $0.owners.names.allSatisfy(set.set.owners.contains) })
-        else { return nil }
-        self.folder = folder
-        self.root = root
-        self.now = now
-        aside = TreePartStore.passingPath(for: target)
-        rows = Dictionary(
-            files.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
-        departures = Set(set.removals.map { Array($0.removal.target.path.utf8) })
-        for (at, member) in set.landings.enumerated() {
-            works[Array(member.landing.target.path.utf8)] = at
-        }
-    }
+    // MARK: The new folder
 
-    /// Builds the new folder. Throws what hinders that.
+    /// Builds the new folder. Throws what hinders that, and leaves what is built to `remove`.
     ///
-    /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
+    /// - Parameters:
+    ///   - owners: the manifests of the set.
+    ///   - removals: the paths of the orphans that go.
+    ///   - groupDevice: the file system that a group flush writes out; nil where each folder is flushed
+    ///     by itself.
     mutating func build(
-        _ staged: [StagedFile?], placement: Placement, folders: inout FolderCache,
-        groupDevice: UInt64?
+        owners: [String], removals: [String], _ cache: inout FolderCache, groupDevice: UInt64?
     ) throws {
-        let tmp = try folders.make(Area.tmp.rawValue)
-        let opened = try root.openFolder(folder)
-        let old = try opened.status(path: folder)
-        guard old.device == tmp.device else { throw FolderBuilder.Hindrance.otherDevice }
-        oldInode = old.stamp.inode
-        var builder = FolderBuilder(
-            root: root, device: old.device, isFlushing: old.device != groupDevice, works: works,
-            departures: departures, staged: staged, placement: placement)
-        try builder.copy(
-            opened, folder,
-            to: DirectoryEntry(
-                folder: tmp.descriptor, name: PathText.name(of: aside), path: aside), &folders)
-        guard builder.arrived == staged.count else {
-            throw FolderBuilder.Hindrance.missingFolder
+        let folder = folder
+        let files = try placement.index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.files(beneath: folder, in: &database)
         }
-        built = builder.built
-        conflicts = builder.conflicts
+        guard files.allSatisfy({ $0.owners.names.allSatisfy(owners.contains) }) else {
+            throw Hindrance.unknownEntry
+        }
+        var rows: [[UInt8]: FileStamp] = [:]
+        for file in files { rows[Array(file.path.utf8)] = file.stamp }
+        let tmp = try cache.make(Area.tmp.rawValue)
+        // A link changes a file's ctime, so nothing is linked where something hinders.
+        try look(into: folder, on: tmp.device, rows, Set(removals.map { Array($0.utf8) }))
+        for (path, attributes) in folders {
+            let place = try cache.entry(place(of: path))
+            let new = try place.makeFolder()
+            guard try FolderAttributes(of: new, path: place.path).equalsExceptForMode(attributes)
+            else { throw Hindrance.unlikeFolders }
+        }
+        for (path, _) in carried {
+            try cache.entry(path).link(to: cache.entry(place(of: path)))
+        }
+        for intent in intents.values {
+            let place = place(of: intent.record.target.path)
+            try cache.entry(intent.staged).link(to: cache.entry(place))
+        }
+        for (path, attributes) in folders {
+            let place = place(of: path)
+            let new = try cache.open(place).descriptor
+            try retryingLibc("fchmod", place) { fchmod(new.number, mode_t(attributes.mode)) }
+            if tmp.device == groupDevice { continue }
+            do throws(Errno) {
+                if let error = placement.probe.flushError() { throw error }
+                try new.flush(path: place)
+            } catch { throw PromotionFault.unflushed(error) }
+        }
     }
 
-    /// Exchanges the two folders, and nothing that is none. Where somebody has removed the old one, the
-    /// new one takes its name.
-    static func perform(
-        _ aside: String, with folder: String, _ folders: inout FolderCache
-    ) throws(Errno) {
-        let new = try folders.entry(aside)
+    /// Where the new folder has what the old one has at a path.
+    private func place(of path: String) -> String {
+        aside + (String(path.utf8.dropFirst(folder.utf8.count)) ?? "")
+    }
+
+    /// Notes the folders and the files that stay. Throws what hinders the exchange.
+    private mutating func look(
+        into path: String, on device: UInt64, _ rows: [[UInt8]: FileStamp], _ goes: Set<[UInt8]>
+    ) throws {
+        let old = try root.openFolder(path)
+        guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
+        let attributes = try FolderAttributes(of: old, path: path)
+        guard attributes.mode & 0o700 == 0o700 else { throw Hindrance.unlikeFolders }
+        folders.append((path, attributes))
+        guard let names = try old.allNames(path: path) else { throw Hindrance.unknownEntry }
+        for name in names {
+            let entry = DirectoryEntry(folder: old, name: name, path: path + "/" + name)
+            let key = Array(entry.path.utf8)
+            guard let status = try entry.status() else { throw Hindrance.unknownEntry }
+            if status.kind == .folder {
+                try look(into: entry.path, on: device, rows, goes)
+            } else if intents[key] != nil || goes.contains(key) {
+                guard try isOurs(entry, status) else { throw Hindrance.unknownEntry }
+            } else if status.isFile, rows[key] == status.stamp {
+                carried.append((entry.path, status.stamp))
+            } else {
+                throw Hindrance.unknownEntry
+            }
+        }
+    }
+
+    /// Removes a new folder that was not exchanged: it holds further names of files, and no others.
+    static func remove(_ path: String, in root: RootDirectory) throws {
+        guard let folder = try root.folder(path) else { return }
+        for name in try folder.names(path: path) {
+            let entry = DirectoryEntry(folder: folder, name: name, path: path + "/" + name)
+            if try entry.status()?.kind == .folder {
+                try remove(entry.path, in: root)
+            } else {
+                try entry.unlink()
+            }
+        }
+        try root.removeFolder(path)
+    }
+
+    // MARK: The exchange
+
+    /// Exchanges the two folders, and nothing that is none. Where the old one is gone, the new one takes
+    /// its name.
+    func exchange(_ cache: inout FolderCache) throws(Errno) {
+        let new = try cache.entry(aside)
         let (parent, name) = FolderCache.split(folder)
         let place = DirectoryEntry(
-            folder: try folders.make(parent).descriptor, name: name, path: folder)
+            folder: try cache.make(parent).descriptor, name: name, path: folder)
         do throws(Errno) { try new.exchangeFolders(with: place) } catch {
             guard error.number == ENOENT else { throw error }
             try new.renameToFree(place)
         }
-        folders.drop()
+        cache.drop()
     }
 
-    /// Removes what is left of the old folder, once the exchange lasts; returns the folders whose
-    /// entries changed.
-    mutating func settle() throws -> Set<String> {
-        let (dropped, carried) = (built.dropped, carried)
-        let old = OldFolder(root: root, now: now) { path, _, status in
-            dropped[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
-        } isReplaced: { path, _, status in
-            carried[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
-        }
-        let contents = try old.settle(aside, beside: folder)
-        for file in contents.kept {
-            if let at = works[Array(file.path.utf8)], let name = file.conflict {
-                conflicts[at] = name
-            } else {
-                kept.append(file.place)
-            }
-        }
-        return contents.touched
-    }
-
-    /// The stamps that unchanged files have now; a further name, and one less, change only the ctime.
-    func stamps(_ folders: inout FolderCache) -> [(path: String, stamp: FileStamp)] {
+    /// The stamps of the files that stay: one name less changes a file's ctime.
+    func stamps(_ cache: inout FolderCache) -> [(path: String, stamp: FileStamp)] {
         var stamps: [(path: String, stamp: FileStamp)] = []
-        for (path, stamp) in built.carried where rows[Array(path.utf8)] == stamp {
+        for (path, stamp) in carried {
             // Without its stamp, the next run reads the file.
-            guard let now = try? folders.entry(path).status()?.stamp, now.isSameVersion(as: stamp)
-            else { continue }
-            stamps.append((path, now))
-        }
-        return stamps
-    }
-
-    /// The stamps that files have now which stay and are confirmed afterwards, by their steps' positions:
-    /// those that were carried over as their confirmations saw them.
-    func stamps(
-        of staying: [SetLanding.Staying], _ folders: inout FolderCache
-    ) -> [Int: FileStamp] {
-        if staying.isEmpty { return [:] }
-        let carried = carried
-        var stamps: [Int: FileStamp] = [:]
-        for member in staying {
-            let (path, seen) = (member.confirmed.target.path, member.confirmed.record.stamp)
-            guard carried[Array(path.utf8)] == seen,
-                let now = try? folders.entry(path).status()?.stamp, now.isSameVersion(as: seen)
-            else { continue }
-            stamps[member.position] = now
-        }
-        return stamps
-    }
-
-    /// Has the journal say that the files are renamed instead, and removes the new folder.
-    fileprivate func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
-        let id = journal.id
-        do throws(IndexError) {
-            try index.write(durably: journal.isCommitted) {
-                (database: inout Database) throws(IndexError) in
-                try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
+            if let now = try? cache.entry(path).status()?.stamp, now.isSameVersion(as: stamp) {
+                stamps.append((path, now))
             }
-        } catch { throw PromotionFault(error) }
-        removeAside()
+        }
+        return stamps
     }
 
-    /// Removes the new folder, which holds nothing but further names, and never the old one.
-    func removeAside() {
-        guard let built = try? root.openFolder(aside).status(path: aside),
-            built.stamp.inode != oldInode
-        else { return }
-        try? OldFolder.ofNames(root, now).remove(aside)
+    // MARK: The old folder
+
+    /// Empties and removes what is in `tmp/`: the old folder, or the new one where the files were renamed
+    /// in the end.
+    ///
+    /// A file that has the same name in the set's folder, or is a version of mirror's, goes. Any other was
+    /// put there since the look: it gets its name in the set's folder, or a conflict name.
+    func settle() throws -> Foreign {
+        var foreign = Foreign()
+        // A program that has the folder open may put files into it as long as it is there.
+        for _ in 1...8 {
+            try settle(aside, beside: folder, &foreign)
+            guard try root.folder(aside) != nil else { return foreign }
+            if !foreign.kept.filter({ $0.hasPrefix(aside) }).isEmpty { return foreign }
+        }
+        foreign.kept.append(aside)
+        return foreign
+    }
+
+    private func settle(_ out: String, beside place: String, _ foreign: inout Foreign) throws {
+        guard let old = try root.folder(out) else { return }
+        let new = try root.folder(place)
+        for name in try old.names(path: out) {
+            let entry = DirectoryEntry(folder: old, name: name, path: out + "/" + name)
+            let path = place + "/" + name
+            guard let status = try entry.status() else { continue }
+            if status.kind == .folder {
+                try settle(entry.path, beside: path, &foreign)
+                continue
+            }
+            let other = try new.flatMap {
+                try DirectoryEntry(folder: $0, name: name, path: path).status()
+            }
+            if try other?.stamp.inode == status.stamp.inode
+                || isOurs(DirectoryEntry(folder: old, name: name, path: path), status)
+            {
+                try entry.unlink()
+            } else {
+                try giveBack(entry, to: path, &foreign)
+            }
+        }
+        try? root.removeFolder(out)
+    }
+
+    /// Gives a file its name in the set's folder, or a conflict name; otherwise it stays where it is.
+    private func giveBack(
+        _ entry: DirectoryEntry, to path: String, _ foreign: inout Foreign
+    ) throws {
+        do {
+            let (folder, name) = FolderCache.split(path)
+            let place = DirectoryEntry(folder: try root.makeFolder(folder), name: name, path: path)
+            foreign.touched.insert(folder)
+            do throws(Errno) { return try entry.renameToFree(place) } catch {
+                // A name that is no target's cannot have a conflict name.
+                guard error.number == EEXIST, let target = try? Target(path) else { throw error }
+                let given = try ConflictName.give(
+                    to: entry, beside: place, target: target, now: placement.now)
+                foreign.kept.append(given.path)
+            }
+        } catch let error as Errno where error.isObstacle || error.number == EEXIST {
+            foreign.kept.append(entry.path)
+        } catch PromotionFault.failed {
+            foreign.kept.append(entry.path)
+        }
+    }
+
+    /// Whether a file is a version of mirror's, by the path that it has, or had, in the set's folder.
+    private func isOurs(_ entry: DirectoryEntry, _ status: FileStatus) throws -> Bool {
+        guard status.isFile, let target = try? Target(entry.path) else { return false }
+        if let intent = intents[Array(entry.path.utf8)] {
+            if intent.replaces { return true }
+            if try placement.isWanted(entry, status, intent.record) { return true }
+        }
+        return try placement.isKnown(entry, status, target: target)
     }
 }
 
-extension FolderExchange? {
-    /// Has the files of a set renamed one by one instead. From here on there is no exchange, even where
-    /// this fails.
-    mutating func giveUp(
-        _ journal: SetJournal, in group: inout PromotionGroup
-    ) throws(PromotionFault) {
-        let built = self
-        self = nil
-        try built?.giveUp(journal, in: group.environment.index)
-        group.folders.cache.drop()
+extension RootDirectory {
+    /// Opens a folder; nil where there is none.
+    func folder(_ path: String) throws(Errno) -> Descriptor? {
+        do throws(Errno) { return try openFolder(path) } catch {
+            if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
+            throw error
+        }
+    }
+
+    /// Removes an empty folder.
+    func removeFolder(_ path: String) throws(Errno) {
+        let (folder, name) = FolderCache.split(path)
+        let parent = try openFolder(folder)
+        try retryingLibc("unlinkat", path) { unlinkat(parent.number, name, AT_REMOVEDIR) }
     }
 }
 
 extension DirectoryEntry {
     /// Makes a folder, mode 0755, and opens it; `EEXIST` where the name is taken.
-    func makeFolder() throws(Errno) -> Descriptor {
+    fileprivate func makeFolder() throws(Errno) -> Descriptor {
         try retryingLibc("mkdirat", path) { mkdirat(folder.number, name, 0o755) }
         return try open(O_RDONLY | O_DIRECTORY)
-    }
-
-    /// Removes an empty folder.
-    func removeFolder() throws(Errno) {
-        try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, AT_REMOVEDIR) }
     }
 }

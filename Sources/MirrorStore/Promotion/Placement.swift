@@ -5,7 +5,7 @@ package import MirrorSystem
 /// How a target got its new bytes.
 struct Placed {
     /// The target's file now.
-    let stamp: FileStamp
+    var stamp: FileStamp
     /// Where other people's bytes went.
     var conflict: Target?
     /// A name of mirror's own that now holds a superseded version; removed once the rename lasts.
@@ -35,7 +35,7 @@ struct Placement {
             return Placed(stamp: try stamp(of: entry, placing: staged))
         }
         let source = try folders.entry(staged.path)
-        // An orphan has its old name until now, and somebody may have written to it there.
+        // An orphan has its old name until now, and another program may have written to it there.
         if staged.kind == .move, try source.status()?.stamp.isSameVersion(as: staged.stamp) != true
         {
             throw PromotionFault.failed(.changed(staged.path, for: target))
@@ -203,6 +203,13 @@ struct Placement {
             if [EACCES, EPERM, EIO].contains(error.number) { return nil }
             throw error
         }
+    }
+}
+
+extension FileStamp {
+    /// Whether a rename or a link is all that happened to a file: those change only its ctime.
+    package func isSameVersion(as other: FileStamp) -> Bool {
+        inode == other.inode && size == other.size && modified == other.modified
     }
 }
 

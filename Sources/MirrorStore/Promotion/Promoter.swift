@@ -59,7 +59,8 @@ package final class Promoter: Sendable {
 
     /// Starts the thread with the first work; returns why it cannot be started.
     ///
-    /// Most runs have no work.
+    /// Most runs have no work. And while libcurl is loaded, which the way to the first work is long
+    /// enough for, the system has a new thread wait.
     private func begin(_ inbox: inout PromotionInbox) -> MirrorError? {
         guard !inbox.hasBegun else { return nil }
         do throws(Errno) {
@@ -115,26 +116,21 @@ package final class Promoter: Sendable {
     }
 
     private func run() {
-        var pipeline = PromotionPipeline(in: environment)
         while true {
             let decision = inbox.withLock {
-                $0.next(
-                    at: ContinuousClock().now, greatest: environment.flush.greatestBatch,
-                    isBusy: !pipeline.isEmpty)
+                $0.next(at: ContinuousClock().now, greatest: environment.flush.greatestBatch)
             }
             switch decision {
             case .promote(let works):
                 if let work = works.first, let set = work.set {
                     promote(set, work)
                 } else {
-                    carry(&pipeline, adding: works)
+                    promote(works)
                 }
-            case .advance: carry(&pipeline)
             case .wait(let milliseconds):
                 wakeup.wait(milliseconds: milliseconds)
                 wakeup.clear()
             case .end:
-                pipeline.end()
                 let (waiters, dropped) = inbox.withLock { $0.end() }
                 tell(dropped, MirrorError(.cancelled, "The run has ended."))
                 for waiter in waiters { waiter.resume() }
@@ -143,35 +139,31 @@ package final class Promoter: Sendable {
         }
     }
 
-    /// Carries the batches under way a step further, and begins another. An error ends them all.
-    private func carry(_ pipeline: inout PromotionPipeline, adding works: [PromotionWork] = []) {
-        do throws(PromotionFault) {
-            if works.isEmpty {
-                try pipeline.advance()
-            } else {
-                try pipeline.add(PromotionBatch(works, in: environment))
-            }
-        } catch {
-            refuseAll(cause(of: error), failing: pipeline.untold)
-            pipeline.end()
+    /// Promotes works of no set. What is thrown ends them and everything later.
+    private func promote(_ works: [PromotionWork]) {
+        var batch = PromotionGroup(works, in: environment)
+        do throws(PromotionFault) { try batch.carryOut() } catch {
+            return refuseAll(cause(of: error), failing: batch.untold)
+        }
+        checkpoint()
+    }
+
+    private func checkpoint() {
+        do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
+            refuseAll(error.mirrorError, failing: [])
         }
     }
 
     private func promote(_ set: SetLanding, _ work: PromotionWork) {
-        var isCommitted = false
+        var promotion = SetPromotion(set, in: environment)
         do throws(PromotionFault) {
-            let result: SetResult
-            switch try SetPromotion(set, in: environment).prepare() {
-            case .left(let left): result = left
-            case .committed(var committed):
-                isCommitted = true
-                result = try committed.carryOut()
-            }
+            let result = try promotion.carryOut()
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            checkpoint()
         } catch {
             var cause = cause(of: error)
             let result: SetResult
-            if isCommitted {
+            if promotion.isCommitted {
                 cause = halfway(cause, set)
                 result = .unfinished(cause)
             } else {
@@ -220,7 +212,7 @@ package final class Promoter: Sendable {
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
         where PartName.isPart(name) && !promised.contains(name) {
-            // What an exchange brought out under a part's name may be somebody else's file.
+            // What an exchange brought out under a part's name may be another program's file.
             let entry = DirectoryEntry(
                 folder: folder, name: name, path: TreePartStore.path(of: name))
             if let inode = staged[name], (try? entry.status())?.stamp.inode != inode { continue }
@@ -242,4 +234,131 @@ package final class Promoter: Sendable {
         let waiting = inbox.withLock { $0.refuse(error) }
         tell(works + waiting, error)
     }
+}
+
+/// What waits for the promotion thread, and when it has waited long enough.
+///
+/// A batch closes when it is full, when its bytes in memory are many, 200 ms after its first work, or
+/// when the run has no more works. While a batch waits for the disk the next one fills.
+struct PromotionInbox {
+    /// Bytes in memory that close a batch.
+    static let bytesPerBatch = 32 << 20
+    /// How long the first work of a batch waits for company.
+    static let patience = Duration.milliseconds(200)
+
+    /// What the thread does next.
+    enum Decision {
+        case promote([PromotionWork])
+        /// Sleeps until a wake-up, for at most this many milliseconds; -1 is without a limit.
+        case wait(milliseconds: Int32)
+        case end
+    }
+
+    /// Whether there is a thread.
+    var hasBegun = false
+    /// Whether what waits need not wait for more.
+    var isHurried = false
+    /// Whether the thread ends when nothing waits.
+    var isStopping = false
+    /// Whether what waits is dropped when the thread is to end.
+    var abandonsAtStop = false
+    /// Who waits for the end.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    private(set) var hasEnded = false
+    private var poison: MirrorError?
+    private var works: [PromotionWork] = []
+    private var bytes = 0
+    /// How many of the works are sets, which are promoted one by one.
+    private var sets = 0
+    private var firstAt: ContinuousClock.Instant?
+
+    /// Why new works are refused; nil when they are not.
+    var refusal: MirrorError? {
+        if let poison { return poison }
+        return isStopping ? MirrorError(.cancelled, "The run has ended.") : nil
+    }
+
+    /// Takes a work in; says whether there is something new to decide.
+    mutating func add(
+        _ work: PromotionWork, at now: ContinuousClock.Instant, greatest: Int
+    ) -> Bool {
+        let isFirst = works.isEmpty
+        if isFirst { firstAt = now }
+        works.append(work)
+        bytes += work.bytesInMemory
+        if work.set != nil { sets += 1 }
+        return isFirst || isFull(greatest)
+    }
+
+    private func isFull(_ greatest: Int) -> Bool {
+        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || sets > 0
+    }
+
+    /// Decides what the thread does next, and hands over a batch that is due.
+    mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
+        if isStopping, abandonsAtStop { return .end }
+        guard let firstAt else {
+            isHurried = false
+            return isStopping ? .end : .wait(milliseconds: -1)
+        }
+        let left = now.duration(to: firstAt.advanced(by: PromotionInbox.patience))
+        let isDue = isFull(greatest) || isHurried || isStopping || left <= .zero
+        guard isDue else {
+            // Rounded up: to wake a moment too early would spin.
+            return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)
+        }
+        var batch = Array(works.prefix(greatest))
+        if sets > 0, let set = batch.firstIndex(where: { $0.set != nil }) {
+            batch = Array(batch.prefix(max(set, 1)))
+            if set == 0 { sets -= 1 }
+        }
+        works.removeFirst(batch.count)
+        bytes -= batch.reduce(0) { $0 + $1.bytesInMemory }
+        self.firstAt = works.isEmpty ? nil : firstAt
+        if works.isEmpty { isHurried = false }
+        return .promote(batch)
+    }
+
+    /// Refuses all later works; returns those that waited.
+    mutating func refuse(_ error: MirrorError) -> [PromotionWork] {
+        poison = poison ?? error
+        defer { (works, bytes, sets, firstAt) = ([], 0, 0, nil) }
+        return works
+    }
+
+    /// Notes that the thread ends; returns the callers that waited for it, and the dropped works.
+    mutating func end() -> (
+        waiters: [CheckedContinuation<Void, Never>], dropped: [PromotionWork]
+    ) {
+        hasEnded = true
+        defer { (waiters, works, bytes, sets, firstAt) = ([], [], 0, 0, nil) }
+        return (waiters, works)
+    }
+}
+
+/// What all promotions of a run work with: the tree, the index, and the way to the disk.
+final class PromotionEnvironment: Sendable {
+    let root: RootDirectory
+    let index: Index
+    let flush: DurableFlush
+    let probe: PromotionProbe
+    let unnamed: UnnamedFiles
+    /// The time, after which conflicts are named.
+    let now: @Sendable () -> Instant
+
+    init(
+        root: RootDirectory, index: Index, probe: PromotionProbe,
+        now: @escaping @Sendable () -> Instant
+    ) throws(Errno) {
+        self.root = root
+        self.index = index
+        self.probe = probe
+        self.now = now
+        unnamed = UnnamedFiles(isAllowed: probe.allowsUnnamedFiles)
+        flush = try DurableFlush(root: root, probe: probe)
+    }
+
+    /// The file system that a flush of a whole group of works writes out; nil when each of their files
+    /// is flushed by itself.
+    func groupDevice(count: Int) -> UInt64? { flush.isGroup(count: count) ? flush.device : nil }
 }

@@ -1,126 +1,324 @@
+internal import CLinux
+internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// One group of promotions, carried out in the one order that survives a power cut.
+/// What must be on the disk before a promotion goes on.
+enum Awaited {
+    /// The new bytes, and the intents.
+    case bytes
+    /// The names, and the folders above them.
+    case names
+}
+
+/// Works that are promoted together, in the one order that survives a power cut.
 ///
 /// New bytes are written under names of mirror's own; the index records what is intended; bytes and
-/// intents are flushed; files are renamed; folders are flushed; the index says so, and is flushed;
-/// only then somebody is told. Many files share each flush, and so do the batches of a
-/// `PromotionPipeline`.
-struct PromotionBatch {
-    private var group: PromotionGroup
+/// intents are flushed; files are renamed; folders are flushed; the index records the rows, and is
+/// flushed; only then the receivers are told. Many files share each flush.
+///
+/// No step undoes what another one promised. Where a name has changed already, a failure leaves the
+/// intent, and the next run settles it. `SetPromotion` takes the same steps for a set.
+struct PromotionGroup {
+    let environment: PromotionEnvironment
+    /// The time of its beginning.
+    let now: Instant
+    let works: [PromotionWork]
+    /// The file system that one flush writes out for all works; nil when each file is flushed by itself.
+    let groupDevice: UInt64?
+    var folders: TouchedFolders
+    /// Staged files by the position of their work.
+    private(set) var staged: [StagedFile?]
+    private(set) var checked = CheckedFiles()
+    private(set) var intents = BatchIntents()
+    /// Errors by the position of their work.
+    private(set) var failures: [Int: MirrorError] = [:]
+    /// What failed after a name had changed: its intent stays, and the next run settles it.
+    private(set) var unsettled: Set<Int> = []
     /// Works whose failure was told before the batch ended.
     private var told: Set<Int> = []
-    /// What must be on the disk before its next step; nil when it has ended.
-    private(set) var waitsFor: Awaited? = .bytes
-    /// Whether that is on the disk.
-    private(set) var isFlushed = false
 
     init(_ works: [PromotionWork], in environment: PromotionEnvironment) {
-        group = PromotionGroup(works, in: environment)
+        self.environment = environment
+        self.works = works
+        now = environment.now()
+        staged = Array(repeating: nil, count: works.count)
+        folders = TouchedFolders(environment.root)
+        groupDevice = environment.groupDevice(count: works.count)
     }
 
-    /// Writes the new bytes and records what is intended.
-    mutating func begin() throws(PromotionFault) {
-        try stage()
-        try group.reached(.staged)
-        try group.intend()
-        try group.reached(.intended)
+    /// What gives a file its final name.
+    var placement: Placement {
+        Placement(index: environment.index, now: now, probe: environment.probe)
     }
 
-    /// Goes a step on, once what it waited for is on the disk; after the last one, each work has been
-    /// told how it ended. Throws what ends every later batch too: then those of this batch that were
-    /// not told have failed.
-    mutating func goOn() throws(PromotionFault) {
-        isFlushed = false
-        switch waitsFor {
-        case .bytes:
-            try group.reached(.flushedBytes)
-            try place()
-            try group.reached(.placed)
-            waitsFor = .names
-        case .names:
-            try group.reached(.flushedNames)
-            group.cleanUp()
-            try group.reached(.cleaned)
-            try group.record()
-            waitsFor = .rows
-        case .rows:
-            try group.reached(.indexed)
-            tell()
-            waitsFor = nil
-        case nil: break
+    /// Tells tests what was reached; throws where they pull the plug.
+    func reached(_ step: PromotionStep) throws(PromotionFault) {
+        if !environment.probe.goesOn(step) { throw .stopped }
+    }
+
+    /// Stages the bytes of a work.
+    @discardableResult
+    mutating func stage(
+        _ landing: Landing, at: Int, by staging: inout Staging
+    ) throws(MirrorError) -> StagedFile {
+        let item = try staging.stage(landing, folders: &folders.cache)
+        staged[at] = item
+        return item
+    }
+
+    /// Looks at the file of a confirmation, and gives it its mode.
+    mutating func check(_ confirmed: Confirmed, at: Int) throws(MirrorError) {
+        let isByItself = try checked.check(
+            confirmed, at: at, folders: &folders.cache, groupDevice: groupDevice)
+        // The program that wrote the file need not have flushed its name either.
+        if isByItself { folders.touch(confirmed.target.folder) }
+    }
+
+    /// Writes the intents of a batch; if that fails, no staged file is placed.
+    mutating func intend() {
+        guard hasStaged else { return }
+        do throws(IndexError) { try intents.write(staged, to: environment.index) } catch {
+            for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
+            staged = Array(repeating: nil, count: staged.count)
         }
     }
 
-    /// Whether a flush of the whole file system gives it some of what it waits for.
-    var sharesFlush: Bool { waitsFor.map(group.sharesFlush) ?? false }
-
-    /// Flushes what a flush of the whole file system did not; then it can go on.
-    mutating func flushRest(afterShared isShared: Bool) throws(Errno) {
-        if let waitsFor { try group.flushRest(waitsFor, afterShared: isShared) }
-        isFlushed = true
+    /// Removes a file that mirror put there; one that is gone already is no error.
+    mutating func remove(_ removal: Removal) throws(MirrorError) {
+        guard let entry = try removable(removal) else { return }
+        do throws(Errno) { try entry.unlink() } catch {
+            throw MirrorError(error, target: removal.target)
+        }
+        folders.touch(removal.target.folder)
     }
 
-    /// Whether nothing else may be under way beside it: what it moves, or what it empties a folder of, may
-    /// be where another batch has begun.
-    var standsAlone: Bool {
-        group.works.contains { work in
-            switch work.task {
-            case .land(let landing): if case .move = landing.content { true } else { false }
-            case .landSet, .remove: true
-            case .confirm: false
+    /// The entry of a file that may be removed; nil where there is none. Throws where it is not the file
+    /// that mirror put there.
+    mutating func removable(_ removal: Removal) throws(MirrorError) -> DirectoryEntry? {
+        let target = removal.target
+        do throws(Errno) {
+            let entry = try folders.cache.entry(target.path)
+            guard let there = try entry.status() else { return nil }
+            var isOurs = there.isFile
+            if isOurs, removal.stamp != there.stamp {
+                isOurs = try isAsRecorded(entry, target)
+                // Reading it may have taken long: what is removed must still be what was read.
+                if isOurs { isOurs = try entry.status()?.stamp == there.stamp }
+            }
+            if isOurs { return entry }
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw MirrorError(error, target: target)
+        }
+        throw MirrorError(
+            .conflict, "\(target): it is no longer the file that mirror put there, so it was kept.",
+            target: target)
+    }
+
+    /// Whether a file has the bytes that its row says, whatever its stamp is.
+    private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
+        let row = try? environment.index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: target, in: &database)
+        }
+        let file = try entry.open(O_RDONLY)
+        let digests = try FileDigests.compute(file, algorithms: [.sha256], path: target.path)
+        return row != nil && digests?.first == row?.sha256
+    }
+
+    /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
+    mutating func place(_ item: StagedFile, _ placement: Placement) throws {
+        item.placed = try placement.place(item, folders: &folders.cache)
+        item.close()
+        folders.touch(folderOf: item.landing.target.path)
+        if item.kind == .move { folders.touch(folderOf: item.path) }
+    }
+
+    /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
+    /// what another program had put at the target, so nothing is removed.
+    mutating func giveUp(_ at: Int, _ error: MirrorError) {
+        guard let item = staged[at], !isUntouched(item) else { return abandon(at, error) }
+        failures[at] = error
+        item.close()
+        unsettled.insert(at)
+        folders.touch(item.landing.target.folder)
+    }
+
+    /// Whether the staged name still holds the staged file, and no file was set aside.
+    private mutating func isUntouched(_ item: StagedFile) -> Bool {
+        do {
+            let source = try folders.cache.entry(item.path).status()
+            guard source?.stamp.inode == item.stamp.inode else { return false }
+            guard let aside = item.aside else { return true }
+            return try folders.cache.entry(aside).status() == nil
+        } catch { return false }
+    }
+
+    /// Abandons a file that has only its staged name.
+    mutating func abandon(_ at: Int, _ error: MirrorError) {
+        failures[at] = error
+        guard let item = staged[at], item.isDisposable else { return }
+        try? folders.cache.entry(item.path).unlink()
+    }
+
+    /// Removes superseded files, which are not needed any more, and folders that they leave empty.
+    mutating func cleanUp() {
+        for case let item? in staged {
+            guard let placed = item.placed else { continue }
+            // A leftover that cannot be removed is settled by the next run.
+            if let path = placed.leftover { try? folders.cache.entry(path).unlink() }
+            if case .part(let name, _) = item.landing.content {
+                try? folders.cache.entry(TreePartStore.path(of: name)).unlink()
             }
         }
+        for work in works {
+            if case .remove(let removal) = work.task { folders.removeEmpty(above: removal.target) }
+        }
+        // Nothing is named any more, and others need descriptors.
+        folders.cache.drop()
+    }
+
+    /// Writes the rows, and forgets the intents.
+    ///
+    /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
+    ///   no set.
+    mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
+        let group = self
+        var rows = BatchRows(intents.packed)
+        let vanished: [Int: Target]
+        do throws(IndexError) {
+            vanished = try environment.index.write { (batch: inout Database) throws(IndexError) in
+                try group.intents.forget(group.staged, except: group.unsettled, in: &batch)
+                let vanished = try rows.write(group, to: &batch)
+                try setRows?.write(to: &batch, isSettled: group.unsettled.isEmpty)
+                return vanished
+            }
+        } catch { throw .failed(error.mirrorError) }
+        for (at, target) in vanished {
+            failures[at] = MirrorError(
+                .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
+                target: target)
+        }
+    }
+
+    /// Whether files wait for their names.
+    var hasStaged: Bool { staged.contains { $0 != nil } }
+
+    /// Flushes the new bytes and the intents, or the names and the folders above them.
+    mutating func flush(_ awaited: Awaited) throws(PromotionFault) {
+        do throws(Errno) {
+            let made = environment.root.takeUnflushedFolders()
+            let isShared = groupDevice != nil && hasChanged(awaited)
+            if isShared { try environment.flush.flushGroup() }
+            try environment.flush.flush(made, besideGroup: isShared)
+            switch awaited {
+            case .bytes: try flushBytes(afterShared: isShared)
+            case .names: try folders.flush(besides: groupDevice)
+            }
+        } catch { throw .unflushed(error) }
+    }
+
+    /// Whether there is something to flush.
+    private func hasChanged(_ awaited: Awaited) -> Bool {
+        switch awaited {
+        case .bytes: hasStaged || checked.hasOpened
+        case .names: !folders.areUntouched
+        }
+    }
+
+    private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
+        guard hasChanged(.bytes) else { return }
+        if !isShared, let error = environment.probe.flushError() { throw error }
+        for case let item? in staged {
+            // Not fdatasync: the mode and the times must last too.
+            if item.needsFlush { try item.file?.flush(path: item.path) }
+        }
+        try checked.flush(beneath: environment.root)
+        // A flush of the whole file system writes out the log of an index that is there too.
+        if !isShared || !environment.index.isOnDevice(environment.flush.device) {
+            try environment.index.makeDurable()
+        }
+    }
+
+    /// Flushes the rows, where a receiver is told what holds only while they last.
+    func flushRows() throws(PromotionFault) {
+        let mustLast = works.contains { work in
+            if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
+        }
+        guard mustLast else { return }
+        do throws(Errno) { try environment.index.makeDurable() } catch { throw .unflushed(error) }
+    }
+}
+
+// MARK: Works of no set
+
+extension PromotionGroup {
+    /// Takes all steps; in the end each work has been told how it ended. Throws what ends every later
+    /// batch too.
+    mutating func carryOut() throws(PromotionFault) {
+        try stage()
+        try reached(.staged)
+        intend()
+        try reached(.intended)
+        try flush(.bytes)
+        try reached(.flushedBytes)
+        try place()
+        try reached(.placed)
+        try flush(.names)
+        try reached(.flushedNames)
+        cleanUp()
+        try reached(.cleaned)
+        try record()
+        try flushRows()
+        try reached(.indexed)
+        tell()
     }
 
     /// Works that do not know yet how they ended.
     var untold: [PromotionWork] {
-        if waitsFor == nil { return [] }
-        return group.works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
+        works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
     }
 
     // In the order of submission: a copy is made before its source is removed. A failure is told at
-    // once: when the disk is full, nothing more should be asked for meanwhile.
+    // once: when the disk is full, the run asks for nothing more.
     private mutating func stage() throws(PromotionFault) {
         var staging = Staging(
-            index: group.environment.index, groupDevice: group.groupDevice,
-            unnamed: group.environment.unnamed)
-        for at in group.works.indices {
-            do throws(Errno) { try group.environment.flush.flushManyMadeFolders() } catch {
+            index: environment.index, groupDevice: groupDevice, unnamed: environment.unnamed)
+        for at in works.indices {
+            do throws(Errno) { try environment.flush.flushManyMadeFolders() } catch {
                 throw .unflushed(error)
             }
             do throws(MirrorError) {
-                switch group.works[at].task {
+                switch works[at].task {
                 case .land(let landing):
-                    try group.stage(landing, at: at, by: &staging)
-                case .confirm(let confirmed): try group.check(confirmed, at: at)
-                case .remove(let removal): try group.remove(removal)
+                    try stage(landing, at: at, by: &staging)
+                case .confirm(let confirmed): try check(confirmed, at: at)
+                case .remove(let removal): try remove(removal)
                 case .landSet: break
                 }
             } catch {
-                group.fail(at, error)
+                failures[at] = error
                 told.insert(at)
-                group.works[at].receiver.promoted([group.works[at].failed(error)])
+                works[at].receiver.promoted([works[at].failed(error)])
             }
         }
     }
 
     /// Gives everything its final name.
     private mutating func place() throws(PromotionFault) {
-        let placement = group.placement
-        for at in group.staged.indices {
-            guard let item = group.staged[at] else { continue }
+        let placement = placement
+        for at in staged.indices {
+            guard let item = staged[at] else { continue }
             let target = item.landing.target
-            do { try group.place(item, placement) } catch let fault as PromotionFault {
+            do { try place(item, placement) } catch let fault as PromotionFault {
                 guard case .failed(let error) = fault else { throw fault }
-                group.giveUp(at, error)
+                giveUp(at, error)
             } catch let error as Errno {
-                group.giveUp(at, MirrorError(error, target: target))
+                giveUp(at, MirrorError(error, target: target))
             } catch let error as IndexError {
-                group.giveUp(at, error.mirrorError)
+                giveUp(at, error.mirrorError)
             } catch {
-                group.giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
+                giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
             }
         }
     }
@@ -128,25 +326,115 @@ struct PromotionBatch {
     /// Tells each work how it ended.
     private func tell() {
         var reports = PromotionReports()
-        for at in group.works.indices {
-            if let error = group.failures[at] {
+        for at in works.indices {
+            if let error = failures[at] {
                 if !told.contains(at) {
-                    reports.add(group.works[at].failed(error), for: group.works[at])
+                    reports.add(works[at].failed(error), for: works[at])
                 }
                 continue
             }
             let end: PromotionEnd.Result
-            switch group.works[at].task {
+            switch works[at].task {
             case .land(let landing):
-                let placed = group.staged[at]?.placed
+                let placed = staged[at]?.placed
                 let stamp = placed?.stamp ?? landing.record.stamp
                 end = .landed(landing, .landed(landing, stamp, conflict: placed?.conflict))
             case .landSet: continue
             case .confirm: end = .confirmed
             case .remove: end = .removed(nil)
             }
-            reports.add(PromotionEnd(group.works[at].number, end), for: group.works[at])
+            reports.add(PromotionEnd(works[at].number, end), for: works[at])
         }
         reports.deliver()
+    }
+}
+
+/// The files of confirmations, each looked at once more before anything is promised.
+///
+/// Those that others wrote, and those that get another mode, need more than a row: they are flushed
+/// before it is written.
+struct CheckedFiles {
+    /// Whether a file may have to be flushed, even one that was not as it should be.
+    private(set) var hasOpened = false
+    /// Files that must be flushed by themselves; those with another mode must be flushed in whole.
+    private var unflushed: [(file: Descriptor, hasNewMode: Bool)] = []
+    /// Stamps of files that were given another mode, by the position of their work.
+    private var stamps: [Int: FileStamp] = [:]
+
+    /// The stamp of a work's file since its mode was set; nil where it has the mode that it had.
+    func stamp(of at: Int) -> FileStamp? { stamps[at] }
+
+    /// Looks at the file of a work, and gives it its mode. Returns whether no group flush writes out
+    /// its name.
+    ///
+    /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
+    mutating func check(
+        _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
+    ) throws(MirrorError) -> Bool {
+        let target = confirmed.target
+        do throws(Errno) {
+            let entry = try folders.entry(target.path)
+            if !confirmed.isOfOthers, confirmed.mode == nil {
+                // Hours may have passed since the plan looked at it.
+                let there = try entry.status()
+                if there?.isFile == true, there?.stamp == confirmed.seen { return false }
+            }
+            hasOpened = true
+            let file = try entry.open(O_RDONLY)
+            let status = try file.status(path: target.path)
+            let isAsSeen = status.isFile && status.stamp == confirmed.seen
+            if !isAsSeen, try !isTouched(file, status, confirmed) {
+                throw Errno(number: ESTALE, call: "statx", path: target.path)
+            }
+            if let mode = confirmed.mode {
+                try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
+                stamps[at] = try file.status(path: target.path).stamp
+            }
+            if status.device != groupDevice {
+                unflushed.append((file, hasNewMode: confirmed.mode != nil))
+                return confirmed.isOfOthers || !isAsSeen
+            }
+            return false
+        } catch {
+            switch error.number {
+            case ENOENT: throw .changedSincePlan(target, isGone: true)
+            // A link or a pipe may be in its place or its folder's, or its mode was changed.
+            case ESTALE, ELOOP, ENOTDIR, ENXIO, EACCES:
+                throw .changedSincePlan(target, isGone: false)
+            default: throw MirrorError(error, target: target)
+            }
+        }
+    }
+
+    /// Whether a file has other times than the plan saw, and the same bytes.
+    ///
+    /// The row will speak of the times that are gone, so that the next run reads the file. A file is
+    /// adopted only as it was seen, and gets a mode only where nothing but its ctime changed. One that was
+    /// edited stays so only while nobody writes to it.
+    private func isTouched(
+        _ file: Descriptor, _ status: FileStatus, _ confirmed: Confirmed
+    ) throws(Errno) -> Bool {
+        let record = confirmed.record
+        guard status.isFile, !confirmed.isAdoption, record.stamp == confirmed.seen,
+            record.stamp.size == status.stamp.size,
+            confirmed.mode == nil || status.stamp.isSameVersion(as: confirmed.seen)
+        else { return false }
+        let path = record.target.path
+        let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
+        let after = try file.status(path: path)
+        return digests?.first == record.sha256 && after.stamp == status.stamp
+    }
+
+    /// Flushes the files that no group flush writes out.
+    mutating func flush(beneath root: RootDirectory) throws(Errno) {
+        for (file, hasNewMode) in unflushed {
+            // fdatasync(2) need not write a mode.
+            if hasNewMode {
+                try file.flush(path: root.path)
+            } else {
+                try file.flushBytes(path: root.path)
+            }
+        }
+        unflushed = []
     }
 }

@@ -2,23 +2,16 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The promotion of a set up to its commit: everything is prepared, then the journal is committed.
+/// The promotion of a set: all of its files change, or none.
 ///
-/// Whatever can fail is tried here: until the commit the set can be left as it was. From the commit on,
-/// this run or the next carries the journal out (`CommittedSet`). The steps are those of a
-/// `PromotionBatch`, with one more flush; where the set has a folder to itself, one exchange stands for
-/// all renames.
+/// Everything is prepared, and the journal is committed. Until the commit the set can be left as it was.
+/// After it nothing is given up: what cannot be done now stays in the journal, and the next run carries it
+/// out (`SetRecovery`). The steps are those of a `PromotionGroup`, with one more flush; where the set has a
+/// folder to itself, one exchange stands for all renames.
 struct SetPromotion {
-    /// How the preparation ended.
-    enum Preparation {
-        /// The set is as it was, for these reasons.
-        case left(SetResult)
-        /// The set cannot be left as it was any more.
-        case committed(CommittedSet)
-    }
-
     private let set: SetLanding
     private var group: PromotionGroup
+    /// The new folder; nil where none was built.
     private var exchange: FolderExchange?
     private var journal: SetJournal
     /// A flush of a staged file that failed, which is final.
@@ -35,9 +28,18 @@ struct SetPromotion {
         journal.removals = set.removals.map(\.removal.target.path)
     }
 
-    /// Prepares the set and commits its journal, or leaves the tree as it is. Throws what ends every
-    /// later promotion too.
-    consuming func prepare() throws(PromotionFault) -> Preparation {
+    /// Whether the journal is committed.
+    var isCommitted: Bool { journal.isCommitted }
+
+    /// Takes all steps. Throws what ends every later promotion too.
+    mutating func carryOut() throws(PromotionFault) -> SetResult {
+        if let left = try prepare() { return left }
+        return try putInPlace()
+    }
+
+    /// Prepares the set and commits its journal. Where that fails, the tree stays as it is, and the result
+    /// says why.
+    private mutating func prepare() throws(PromotionFault) -> SetResult? {
         do throws(MirrorError) {
             try stage()
             try checkTargets()
@@ -45,13 +47,11 @@ struct SetPromotion {
         } catch {
             let result = undo(because: error)
             if let unflushed { throw .unflushed(unflushed) }
-            return .left(result)
+            return result
         }
         try group.reached(.staged)
         do throws(IndexError) { try intend() } catch {
-            let result = undo(because: error.mirrorError)
-            if case .unflushed(let error) = error { throw .unflushed(error) }
-            return .left(result)
+            return undo(because: error.mirrorError)
         }
         try group.reached(.intended)
         do throws(PromotionFault) {
@@ -67,8 +67,7 @@ struct SetPromotion {
             _ = undo(because: nil)
             throw error
         }
-        return .committed(
-            CommittedSet(set: set, group: group, exchange: exchange, journal: journal))
+        return nil
     }
 
     /// The position of the member that failed, for `undo`.
@@ -140,19 +139,20 @@ struct SetPromotion {
         }
     }
 
-    /// Writes journal and intents in one transaction, durably: nothing else knows of the folder that is
-    /// built next.
+    /// Writes journal and intents in one transaction.
     private mutating func intend() throws(IndexError) {
-        exchange = FolderExchange(
-            set, root: group.environment.root, index: group.environment.index, now: group.now)
-        journal.folder = exchange?.folder
-        journal.aside = exchange?.aside
+        if let folder = set.set.folder, let target = try? Target(folder) {
+            (journal.folder, journal.aside) = (folder, TreePartStore.passingPath(for: target))
+        }
         let items = group.staged.compactMap(\.self)
         let draft = journal
-        journal = try group.environment.index.write(durably: true) {
+        journal = try group.environment.index.write {
             (database: inout Database) throws(IndexError) in
             var journal = draft
-            try BatchRows.intend(items, in: &database)
+            for item in items {
+                item.number = try IntentRows.put(item.intent, in: &database)
+                try ServerNameRows.propose(item.landing, in: &database)
+            }
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
@@ -163,28 +163,41 @@ struct SetPromotion {
 
     /// Builds the new folder; where that cannot be done, the files are renamed.
     private mutating func buildAside() throws(PromotionFault) {
-        guard exchange != nil else { return }
+        guard let folder = journal.folder, let aside = journal.aside else { return }
+        // The journal must last before the folder does: nothing else knows of it.
+        do throws(Errno) { try group.environment.index.makeDurable() } catch {
+            throw .unflushed(error)
+        }
+        var exchange = FolderExchange(
+            folder: folder, aside: aside, intents: group.staged.compactMap { $0?.intent },
+            root: group.environment.root, placement: group.placement)
         do {
-            try exchange?.build(
-                group.staged, placement: group.placement, folders: &group.folders.cache,
+            try exchange.build(
+                owners: set.set.owners, removals: journal.removals, &group.folders.cache,
                 groupDevice: group.groupDevice)
-        } catch let fault as PromotionFault {
-            throw fault
-        } catch let error as Errno where !error.isObstacle {
-            throw .failed(MirrorError(error))
+            self.exchange = exchange
         } catch {
-            try exchange.giveUp(journal, in: &group)
+            // What cannot be removed here, the recovery removes.
+            try? FolderExchange.remove(aside, in: group.environment.root)
+            group.folders.cache.drop()
+            if let fault = error as? PromotionFault { throw fault }
+            if let error = error as? Errno, !error.isObstacle { throw .failed(MirrorError(error)) }
         }
     }
 
     private mutating func commit() throws(PromotionFault) {
-        let id = journal.id
+        let (id, isExchanged) = (journal.id, exchange != nil)
         do throws(IndexError) {
-            try group.environment.index.write(durably: true) {
-                (database: inout Database) throws(IndexError) in
+            try group.environment.index.write { (database: inout Database) throws(IndexError) in
+                if !isExchanged {
+                    try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
+                }
                 try JournalRows.commit(id, in: &database)
             }
-        } catch { throw PromotionFault(error) }
+        } catch { throw .failed(error.mirrorError) }
+        do throws(Errno) { try group.environment.index.makeDurable() } catch {
+            throw .unflushed(error)
+        }
         journal.isCommitted = true
     }
 
@@ -211,14 +224,15 @@ struct SetPromotion {
 
     /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.
     private mutating func undo(because error: MirrorError?) -> SetResult {
-        exchange?.removeAside()
-        exchange = nil
+        if let exchange {
+            try? FolderExchange.remove(exchange.aside, in: group.environment.root)
+        }
         for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
         if journal.id > 0 {
-            let (id, staged) = (journal.id, group.staged)
+            let (id, intents, staged) = (journal.id, group.intents, group.staged)
             // If this fails, the next run undoes it.
             try? group.environment.index.write { (database: inout Database) throws(IndexError) in
-                try BatchRows.forget(staged, except: [], in: &database)
+                try intents.forget(staged, except: [], in: &database)
                 try JournalRows.remove(id, in: &database)
             }
         }
@@ -231,6 +245,118 @@ struct SetPromotion {
             if let position = departure.position { causes[position] = error }
         }
         return causes.isEmpty ? set.refused(error) : .left(causes)
+    }
+}
+
+// MARK: After the commit
+
+extension SetPromotion {
+    /// Gives all files their final names, removes the orphans, and records the rows.
+    private mutating func putInPlace() throws(PromotionFault) -> SetResult {
+        try group.reached(.committed)
+        let isExchanged = try exchangeFolder()
+        if !isExchanged { try rename() }
+        try group.reached(.placed)
+        try group.flush(.names)
+        try group.reached(.flushedNames)
+        let stayed = try remove()
+        if !set.removals.isEmpty { try group.flush(.names) }
+        let kept = try settleOldFolder()
+        if isExchanged { notePlaced() }
+        group.cleanUp()
+        var rows = SetRows(journal: journal.id)
+        rows.removed = set.removals.filter { departure in
+            departure.position.map { stayed[$0] == nil } ?? true
+        }.map(\.removal.target)
+        restamp(&rows)
+        for departure in set.removals {
+            group.folders.removeEmpty(above: departure.removal.target)
+        }
+        try group.reached(.cleaned)
+        try group.record(setRows: rows)
+        try group.flushRows()
+        try group.reached(.indexed)
+        var landed: [Int: LandingResult] = [:]
+        for (at, member) in set.landings.enumerated() {
+            guard let placed = group.staged[at]?.placed else { continue }
+            landed[member.position] = .landed(
+                member.landing, placed.stamp, conflict: placed.conflict)
+        }
+        return .promoted(
+            .init(
+                landed: landed, stayed: stayed, way: isExchanged ? .exchange : .rename,
+                kept: kept))
+    }
+
+    /// Gives each file its final name.
+    private mutating func rename() throws(PromotionFault) {
+        let placement = group.placement
+        for case let item? in group.staged {
+            let target = item.landing.target
+            do {
+                // Somebody may have removed it since the commit.
+                _ = try group.folders.cache.make(target.folder)
+                try group.place(item, placement)
+            } catch { throw PromotionFault(error, at: target) }
+        }
+    }
+
+    /// Puts the new folder in the place of the old one; false where there is none, or they cannot be
+    /// exchanged.
+    private mutating func exchangeFolder() throws(PromotionFault) -> Bool {
+        guard let exchange, group.environment.probe.allowsExchange else { return false }
+        do throws(Errno) { try exchange.exchange(&group.folders.cache) } catch {
+            // The new folder stays for the next run, which exchanges it when the name is a folder's.
+            if [ENOTDIR, ELOOP].contains(error.number) { throw .failed(MirrorError(error)) }
+            return false
+        }
+        try group.reached(.exchangedFolder)
+        group.folders.touch(PathText.folder(of: exchange.folder))
+        group.folders.touch(Area.tmp.rawValue)
+        return true
+    }
+
+    /// Removes the orphans; returns those that were edited, by the positions of their steps.
+    private mutating func remove() throws(PromotionFault) -> [Int: MirrorError] {
+        var stayed: [Int: MirrorError] = [:]
+        for departure in set.removals {
+            do throws(MirrorError) { try group.remove(departure.removal) } catch {
+                guard error.code == .conflict else { throw .failed(error) }
+                if let position = departure.position { stayed[position] = error }
+            }
+        }
+        return stayed
+    }
+
+    /// Removes what lies in `tmp/` of the exchange; returns where other people's files are that could not
+    /// get their names back.
+    private mutating func settleOldFolder() throws(PromotionFault) -> [String] {
+        guard let exchange else { return [] }
+        let foreign: FolderExchange.Foreign
+        do { foreign = try exchange.settle() } catch { throw PromotionFault(error, at: nil) }
+        group.folders.cache.drop()
+        for path in foreign.touched { group.folders.touch(path) }
+        if !foreign.touched.isEmpty { try group.flush(.names) }
+        return foreign.kept
+    }
+
+    /// Notes the files that an exchange put in place.
+    private func notePlaced() {
+        for case let item? in group.staged {
+            item.placed = Placed(stamp: item.stamp, leftover: item.path)
+        }
+    }
+
+    /// Takes the stamps of what is in the folder: a name less changes a file's ctime.
+    private mutating func restamp(_ rows: inout SetRows) {
+        guard let exchange else { return }
+        for case let item? in group.staged {
+            let path = item.landing.target.path
+            if let status = try? group.folders.cache.entry(path).status() {
+                item.placed?.stamp = item.recordedStamp(of: status.stamp)
+            }
+        }
+        rows.restamped = exchange.stamps(&group.folders.cache)
     }
 }
 

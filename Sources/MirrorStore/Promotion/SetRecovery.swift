@@ -1,5 +1,5 @@
 internal import Glibc
-internal import MirrorModel
+package import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
@@ -53,16 +53,21 @@ struct SetRecovery {
     /// Takes the step of `carryOn`. Throws what is in the way.
     private func carryOut(_ settled: inout Recovery.Settled) throws {
         if !journal.isCommitted || journal.folder == nil, let aside = journal.aside {
-            // It was built and not exchanged: it holds further names of files, and no others.
-            try OldFolder.ofNames(tree.root, now).remove(aside)
+            try FolderExchange.remove(aside, in: tree.root)
         }
         guard journal.isCommitted else { return }
-        if let folder = journal.folder, let aside = journal.aside {
-            var isThere = try isNew(folder, in: folder)
-            if !isThere, try isNew(aside, in: folder) {
-                isThere = try exchange(aside, with: folder)
+        if let exchange {
+            var isThere = try isNew(exchange.folder, in: exchange.folder)
+            if !isThere, try isNew(exchange.aside, in: exchange.folder) {
+                isThere = (try? exchange.exchange(&tree.folders)) != nil
             }
-            if isThere { return try noteExchange(aside, folder) }
+            if isThere {
+                // An exchange lasts once both folders that hold a name of it were flushed.
+                for path in [exchange.folder, exchange.aside].map(PathText.folder) {
+                    tree.noteUnflushed(try tree.folders.open(path).descriptor, path)
+                }
+                return
+            }
         }
         for intent in intents {
             try place(intent, &settled)
@@ -70,15 +75,22 @@ struct SetRecovery {
         }
     }
 
+    /// The folder of the set and the one in `tmp/`; nil where no new one was built.
+    private var exchange: FolderExchange? {
+        guard let folder = journal.folder, let aside = journal.aside else { return nil }
+        return FolderExchange(
+            folder: folder, aside: aside, intents: intents, root: tree.root,
+            placement: Placement(index: index, now: now, probe: probe))
+    }
+
     /// Takes the step of `finish`. Throws what is in the way.
     private func end(_ settled: inout Recovery.Settled) throws -> [Target] {
         guard journal.isCommitted else { return [] }
         let departed = try journal.removals.compactMap { path in try depart(path) }
-        if let aside = journal.aside, let folder = journal.folder {
-            let contents = try oldFolder().settle(aside, beside: folder)
-            settled.conflicts += contents.kept.compactMap(\.conflict)
-            settled.kept += contents.kept.filter { $0.conflict == nil }.map(\.place)
-            for path in contents.touched.sorted() {
+        if let exchange {
+            let foreign = try exchange.settle()
+            settled.kept += foreign.kept
+            for path in foreign.touched.sorted() {
                 tree.noteUnflushed(try tree.root.openFolder(path), path)
                 try tree.flushIfMany()
             }
@@ -86,25 +98,6 @@ struct SetRecovery {
         }
         settled.finishedSets.append(journal.owners)
         return departed
-    }
-
-    private func oldFolder() -> OldFolder {
-        let wanted = Dictionary(
-            intents.map { (Array($0.record.target.path.utf8), $0) }, uniquingKeysWith: { $1 })
-        return OldFolder(root: tree.root, now: now) { path, entry, status in
-            guard let target = try? Target(path) else { return false }
-            let intent = wanted[Array(path.utf8)]
-            if intent?.replaces == true { return true }
-            if let intent, try tree.holds(entry, status, intent.record) { return true }
-            guard let row = try record(of: target) else { return false }
-            return try tree.holds(entry, status, row)
-        } isReplaced: { path, entry, status in
-            // What stayed, as mirror knows it: a file of other people's may be the later one.
-            guard wanted[Array(path.utf8)] == nil, let target = try? Target(path),
-                let row = try record(of: target)
-            else { return false }
-            return try tree.holds(entry, status, row)
-        }
     }
 
     /// Removes an orphan that is as its row says; returns it where it has no file any more.
@@ -134,28 +127,13 @@ struct SetRecovery {
         }
         for path in journal.removals {
             guard let rest = String(path.utf8.dropFirst(folder.utf8.count)) else { return false }
-            // One that somebody edited is in both.
+            // An edited one is in both.
             guard let entry = try tree.existing(place + rest), let status = try entry.status(),
                 let row = try record(of: try Target(path))
             else { continue }
             if try tree.holds(entry, status, row) { return false }
         }
         return true
-    }
-
-    /// Exchanges the folders; false where that cannot be done.
-    private func exchange(_ aside: String, with folder: String) throws -> Bool {
-        do throws(Errno) {
-            try FolderExchange.perform(aside, with: folder, &tree.folders)
-            return true
-        } catch { return false }
-    }
-
-    /// An exchange lasts once both folders that hold a name of it were flushed.
-    private func noteExchange(_ aside: String, _ folder: String) throws {
-        for path in [PathText.folder(of: folder), PathText.folder(of: aside)] {
-            tree.noteUnflushed(try tree.folders.open(path).descriptor, path)
-        }
     }
 
     /// Gives staged bytes their final name, if they have not got it. Throws what is in the way.
@@ -206,5 +184,58 @@ struct SetRecovery {
         try index.read { (database: inout Database) throws(IndexError) in
             try FileRows.record(for: target, in: &database)
         }
+    }
+}
+
+/// A set whose promotion a run had begun, and which cannot be finished now because something is in the
+/// way.
+///
+/// Its journal stays, and each run tries again. Until then nothing that it is about may change: the
+/// rest of the tree may.
+package struct UnfinishedSet: Sendable, Hashable {
+    /// Its manifests.
+    package let owners: Owners
+    /// What is in the way, where, and what to do.
+    package let cause: MirrorError
+    private let targets: Set<[UInt8]>
+    private let folder: String?
+
+    init(_ journal: SetJournal, _ intents: [PromotionIntent], _ cause: MirrorError) {
+        owners = journal.owners
+        targets = Set(
+            intents.map { Array($0.record.target.path.utf8) }
+                + journal.removals.map { Array($0.utf8) })
+        folder = journal.folder
+        self.cause = MirrorError(
+            cause.code,
+            """
+            \(cause.message) An interrupted run had begun to put \(owners) in place together, and \
+            that can go on when this is out of the way: run again then.
+            """, target: cause.target)
+    }
+
+    /// Whether a target is one of the set, or lies in its folder.
+    package func contains(_ target: Target) -> Bool {
+        if targets.contains(Array(target.path.utf8)) { return true }
+        guard let folder else { return false }
+        return target.path.utf8.starts(with: (folder + "/").utf8)
+    }
+
+    /// Whether a work would change what the set is about.
+    func concerns(_ work: PromotionWork) -> Bool {
+        switch work.task {
+        case .land(let landing): concerns(landing)
+        case .confirm(let confirmed): contains(confirmed.target)
+        case .remove(let removal): contains(removal.target)
+        case .landSet(let set):
+            !Set(set.set.owners).isDisjoint(with: owners.names)
+                || set.landings.contains { concerns($0.landing) }
+                || set.removals.contains { contains($0.removal.target) }
+        }
+    }
+
+    private func concerns(_ landing: Landing) -> Bool {
+        if case .move(let source) = landing.content, contains(source) { return true }
+        return contains(landing.target)
     }
 }

@@ -3,6 +3,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
+internal import Synchronization
 
 /// Brings a landing's content to where one rename makes it the target.
 struct Staging {
@@ -217,5 +218,127 @@ struct Staging {
     /// The error of bytes that are no longer those that were verified.
     private func changed(_ path: String) -> Errno {
         Errno(number: EREMCHG, call: "statx", path: path)
+    }
+}
+
+/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
+/// without any yet.
+final class StagedFile {
+    /// What is promoted.
+    let landing: Landing
+    /// What kind of name the bytes wait under.
+    let kind: PromotionIntent.Kind
+    /// Where they wait, beneath the root.
+    let path: String
+    /// Where what is at the target goes while names cannot be exchanged, beneath the root.
+    let aside: String?
+    /// The file as it was staged.
+    let stamp: FileStamp
+    /// The open file, where it must be flushed by itself or has no name.
+    private(set) var file: Descriptor?
+    /// Whether it is flushed by itself.
+    let needsFlush: Bool
+    /// Whether it has the name that it is to wait under not yet.
+    let isUnnamed: Bool
+    /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
+    let isDisposable: Bool
+    /// The intent's number in the index, once it is there as one of a set.
+    var number: Int64 = 0
+    /// Where the intents of a batch have the columns of its row.
+    var row: Int?
+    /// How the target got the bytes; nil before.
+    var placed: Placed?
+
+    init(
+        landing: Landing, kind: PromotionIntent.Kind = .landing, path: String, aside: String? = nil,
+        stamp: FileStamp, file: Descriptor? = nil, needsFlush: Bool = false,
+        isUnnamed: Bool = false, isDisposable: Bool = false
+    ) {
+        self.landing = landing
+        self.kind = kind
+        self.path = path
+        self.aside = aside
+        self.stamp = stamp
+        self.file = file
+        self.needsFlush = needsFlush
+        self.isUnnamed = isUnnamed
+        self.isDisposable = isDisposable
+    }
+
+    /// Whether the existing file may be dropped even if mirror did not put it there.
+    var replaces: Bool { kind == .landing && landing.onConflict == .replace }
+
+    /// The stamp to record of the file that the target has now.
+    ///
+    /// A name more or less changes a file's ctime, and that is its stamp from now on. Of a file that
+    /// was changed since it was verified it is the old stamp, so that the next run sees it.
+    func recordedStamp(of now: FileStamp) -> FileStamp {
+        now.isSameVersion(as: stamp) ? now : stamp
+    }
+
+    /// What the index is told before the rename.
+    var intent: PromotionIntent {
+        PromotionIntent(
+            kind: kind, staged: path, aside: aside, stagedInode: stamp.inode, replaces: replaces,
+            record: landing.record(stamp: stamp))
+    }
+
+    /// Packs the intent, without making it.
+    func pack(into intents: inout PackedWriter) {
+        intents.addIntent(
+            kind, staged: path, aside: aside, inode: stamp.inode, replaces: replaces)
+        row = intents.count
+        intents.add(landing.record, stamp: stamp)
+    }
+
+    /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number
+    /// of files that may be open.
+    func flushNow() throws(Errno) {
+        if needsFlush { try file?.flush(path: path) }
+        if !isUnnamed { close() }
+    }
+
+    /// Closes the file, which has its final name.
+    func close() { file = nil }
+}
+
+/// Files that have no name until they get their final one (`O_TMPFILE` of open(2)).
+///
+/// Such a file costs one entry in one folder, where a file in `tmp/` costs two entries and a
+/// rename. A killed process leaves no trace of such a file. Linking never replaces, so a file is
+/// made this way only for a target without an existing file. For any other use the file first gets
+/// its name in `tmp/`.
+final class UnnamedFiles: Sendable {
+    /// Whether the root's file system has them; nil before the first was tried.
+    private let isSupported: Mutex<Bool?>
+
+    init(isAllowed: Bool) { isSupported = Mutex(isAllowed ? nil : false) }
+
+    /// Makes a file on a folder's file system, mode 0644; nil where that is not supported.
+    ///
+    /// Returns nil also where the file could not get a name later. `tmp` is on the same file
+    /// system, and `trial` is a name that no file in it has.
+    func make(
+        in folder: Descriptor, tmp: Descriptor, trial: @autoclosure () -> String
+    ) -> Descriptor? {
+        let isSupported = isSupported.withLock { known in
+            let answer = known ?? UnnamedFiles.canBeNamed(in: tmp, trial())
+            known = answer
+            return answer
+        }
+        return isSupported ? UnnamedFiles.open(in: folder) : nil
+    }
+
+    private static func open(in folder: Descriptor) -> Descriptor? {
+        // The cause of a failure is not examined: a file with a name will fail too, and report it.
+        let number = linux_open_unnamed(folder.number, 0o644)
+        return number < 0 ? nil : Descriptor(owning: number)
+    }
+
+    private static func canBeNamed(in tmp: Descriptor, _ trial: String) -> Bool {
+        guard let file = open(in: tmp), linux_link_open(file.number, tmp.number, trial) == 0 else {
+            return false
+        }
+        return unlinkat(tmp.number, trial, 0) == 0
     }
 }

@@ -22,21 +22,21 @@ import Testing
     @Test func aBatchWaitsTwoHundredMillisecondsForCompany() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
-        guard case .wait(let left) = inbox.next(at: start, greatest: 10, isBusy: false) else {
+        guard case .wait(let left) = inbox.next(at: start, greatest: 10) else {
             Issue.record("it did not wait")
             return
         }
         #expect(left == 201)
         _ = inbox.add(try work(), at: start.advanced(by: .milliseconds(150)), greatest: 10)
         let later = start.advanced(by: .milliseconds(200))
-        #expect(count(inbox.next(at: later, greatest: 10, isBusy: false)) == 2)
+        #expect(count(inbox.next(at: later, greatest: 10)) == 2)
     }
 
     @Test func aFullBatchGoesAtOnceAndTheRestWaits() throws {
         var inbox = PromotionInbox()
         for _ in 0..<12 { _ = inbox.add(try work(), at: start, greatest: 10) }
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 10)
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10)) == 10)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
     }
 
     @Test func inboxWakesOnlyForTheFirstWorkAndAFullBatch() throws {
@@ -48,71 +48,54 @@ import Testing
     @Test func manyBytesInMemoryCloseABatch() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(bytes: 20 << 20), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
         _ = inbox.add(try work(bytes: 12 << 20), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 2)
+        #expect(count(inbox.next(at: start, greatest: 10)) == 2)
     }
 
     @Test func flushHintClosesABatchOnce() throws {
         var inbox = PromotionInbox()
         inbox.isHurried = true
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
         _ = inbox.add(try work(), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
         inbox.isHurried = true
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
+        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
     }
 
     @Test func endIsDeliveredAfterWaitingWorks() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
         inbox.isStopping = true
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
-        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
+        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
+        guard case .end = inbox.next(at: start, greatest: 10) else {
             Issue.record("it did not end")
             return
         }
     }
 
-    @Test func whatIsOnItsWayGoesOnWhileNothingIsDue() throws {
-        var inbox = PromotionInbox()
-        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
-        _ = inbox.add(try work(), at: start, greatest: 10)
-        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
-        inbox.isHurried = true
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: true)) == 1)
-        inbox.isStopping = true
-        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
-        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
-            Issue.record("it did not end")
-            return
-        }
-    }
-
-    @Test func aStopThatAbandonsWaitsForWhatIsOnItsWay() throws {
+    @Test func aStopThatAbandonsDropsWhatWaits() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
         (inbox.isStopping, inbox.abandonsAtStop) = (true, true)
-        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
-        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
+        guard case .end = inbox.next(at: start, greatest: 10) else {
             Issue.record("it did not end")
             return
         }
         #expect(inbox.end().dropped.count == 1)
     }
 
-    @Test func aSetHasTheTreeForItself() {
+    @Test func aSetIsABatchOfItsOwn() throws {
         let set = SetLanding(
             number: 0, set: .init(owners: ["m"], folder: nil), landings: [], removals: [])
         let work = PromotionWork(
             task: .landSet(set), number: 0, receiver: PromotionListener { _ in })
         var inbox = PromotionInbox()
-        _ = inbox.add(work, at: start, greatest: 10)
-        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
-        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
-    }
-
-    private func isAdvance(_ decision: PromotionInbox.Decision) -> Bool {
-        if case .advance = decision { true } else { false }
+        for work in [try self.work(), work, try self.work()] {
+            _ = inbox.add(work, at: start, greatest: 10)
+        }
+        inbox.isHurried = true
+        let counts = (1...3).map { _ in count(inbox.next(at: start, greatest: 10)) }
+        #expect(counts == [1, 1, 1])
     }
 }

@@ -169,17 +169,28 @@ import Testing
         #expect(ground.texts()["gone"] == "edited")
     }
 
-    /// Files of other people in the folder are the same files afterwards: an open one is not cut off.
+    /// Files of other people in the folder keep it from being exchanged, and stay as they are.
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func whatOthersPutInTheFolderStaysThere(way: Way) async throws {
+    func aFolderWithAStrangerIsNotExchanged(way: Way) async throws {
         let ground = try await Ground(way)
         try ground.folder.write(Array("mine".utf8), to: ground.path("notes/mine"))
         let before = try ground.inode(of: "notes/mine")
-        #expect(try await ground.promote().promoted?.way == .exchange)
+        #expect(try await ground.promote().promoted?.way == .rename)
         var expected = Self.new
         expected["notes/mine"] = "mine"
         #expect(ground.texts() == expected)
         #expect(try ground.inode(of: "notes/mine") == before)
+        #expect(ground.leftovers == [])
+    }
+
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func aFolderWithAnEditedFileIsNotExchanged(way: Way) async throws {
+        let ground = try await Ground(way)
+        try ground.folder.write(Array("edited".utf8), to: ground.path("same"))
+        #expect(try await ground.promote().promoted?.way == .rename)
+        #expect(ground.texts()["same"] == "edited")
+        #expect(ground.texts()["a"] == Self.new["a"])
+        #expect(ground.leftovers == [])
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
@@ -187,7 +198,7 @@ import Testing
         let ground = try await Ground(way)
         try ground.folder.write(Array("theirs".utf8), to: ground.path("deep/b"))
         let promoted = try #require(try await ground.promote().promoted)
-        #expect(promoted.way == .exchange)
+        #expect(promoted.way == .rename)
         let name = try #require(promoted.landed[1]?.conflict)
         #expect(ground.folder.text(of: name) == "theirs")
         #expect(ground.texts()["deep/b"] == "new b")
@@ -207,10 +218,13 @@ import Testing
             }
             return true
         })
-        #expect(try await ground.promote(probe).promoted?.way == .exchange)
+        let promoted = try #require(try await ground.promote(probe).promoted)
+        #expect(promoted.way == .exchange)
         #expect(ground.texts()["late/new"] == "late")
-        #expect(ground.texts()["same"] == "edited!")
-        #expect(ground.texts().count == Self.new.count + 1, "\(ground.texts())")
+        #expect(ground.texts()["same"] == "same")
+        let kept = try #require(promoted.kept.first)
+        #expect(ground.folder.text(of: kept) == "edited!")
+        #expect(ground.texts().count == Self.new.count + 2, "\(ground.texts())")
         #expect(ground.leftovers == [])
     }
 

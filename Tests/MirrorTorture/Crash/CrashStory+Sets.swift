@@ -2,12 +2,12 @@ internal import MirrorTestSupport
 
 /// Updates of a set that is promoted as a whole, or not at all.
 extension CrashStory {
-    /// A set with a folder to itself, in which somebody keeps a file.
+    /// A set with a folder to itself.
     static let exchangedSet = set("set, exchanged", "Caches/set/", isExchanged: true)
     /// The same in Documents.
     static let exchangedSetInDocuments = set(
         "set in Documents, exchanged", "Documents/set/", isExchanged: true)
-    /// A set in an area that others use too, so that its files are renamed.
+    /// A set in an area in which somebody keeps a file too, so that its files are renamed.
     static let renamedSet = set("set, renamed", "Caches/", isExchanged: false)
     /// The same in Documents, where each file is exchanged with the one that was there.
     static let renamedSetInDocuments = set(
@@ -27,7 +27,7 @@ extension CrashStory {
             guard first.ending == .exited(0) else {
                 throw StoryFailure("\(first.ending): \(first.errors.suffix(300))")
             }
-            if isExchanged { try ground.edit(folder + "mine.txt") }
+            if !isExchanged { try ground.edit(folder + "mine.txt") }
             let before = ground.expected
             ground.publish(folder + "changes.bin", 40_000)
             ground.publish(folder + "deep/changes.txt", 2000)

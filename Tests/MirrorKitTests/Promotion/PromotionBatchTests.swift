@@ -1,0 +1,133 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorModel
+
+/// Many works are promoted in batches, one after the other, and each batch goes through all steps.
+@Suite struct PromotionBatchTests {
+    /// More than two batches, however many works one may hold.
+    private static let count = 600
+    private static let paths = (0..<count).map { "Caches/many/\($0 / 100)/\($0)" }
+    private static let order: [PromotionStep] = [
+        .staged, .intended, .flushedBytes, .placed, .flushedNames, .cleaned, .indexed,
+    ]
+
+    /// What was told, by the numbers of the works.
+    private final class Account: PromotionReceiver {
+        private let ends = Mutex<[Int: [LandingResult]]>([:])
+        private let isComplete = Semaphore()
+        private let expected: Int
+
+        init(expected: Int) { self.expected = expected }
+
+        func promoted(_ ends: [PromotionEnd]) {
+            let count = self.ends.withLock { known in
+                for end in ends {
+                    if case .landed(_, let result) = end.result {
+                        known[end.number, default: []].append(result)
+                    }
+                }
+                return known.count
+            }
+            if count == expected { isComplete.post() }
+        }
+
+        var told: [Int: [LandingResult]] { ends.withLock { $0 } }
+
+        /// Waits until each was told of, for a minute at most.
+        func wait() async throws -> Bool {
+            try await DetachedThread.run { self.isComplete.wait(seconds: 60) }
+        }
+    }
+
+    private func works(
+        _ tree: PromotionTree, _ receiver: any PromotionReceiver
+    ) throws -> [PromotionWork] {
+        try Self.paths.enumerated().map { number, path in
+            PromotionWork(
+                task: .land(try tree.landing(path, path)), number: number, receiver: receiver)
+        }
+    }
+
+    /// Submits all works and waits for their ends.
+    private func promote(
+        on tree: PromotionTree
+    ) async throws -> [Int: [LandingResult]] {
+        let account = Account(expected: Self.count)
+        tree.promoter.submit(try works(tree, account))
+        tree.promoter.hurry()
+        #expect(try await account.wait())
+        await tree.promoter.stop()
+        return account.told
+    }
+
+    @Test func eachBatchGoesThroughAllStepsBeforeTheNextOne() async throws {
+        let steps = Mutex<[PromotionStep]>([])
+        let tree = try PromotionTree(
+            PromotionProbe(goesOn: { step in
+                steps.withLock { $0.append(step) }
+                return true
+            }))
+        let told = try await promote(on: tree)
+        #expect(told.count == Self.count)
+        #expect(told.values.allSatisfy { $0.count == 1 && $0[0].failure == nil })
+        for path in Self.paths {
+            let row = try #require(try tree.record(path))
+            #expect(try tree.look(path) == .file(row.stamp, sha256: nil))
+        }
+        #expect(try tree.intents().isEmpty)
+        let taken = steps.withLock { $0 }
+        let batches = taken.count / Self.order.count
+        #expect(batches > 2)
+        #expect(taken == Array(repeatElement(Self.order, count: batches).joined()))
+    }
+
+    /// The third flush is that of the second batch's bytes.
+    @Test(arguments: 1...4)
+    func afterAFailedFlushEveryLaterWorkFails(failing: Int) async throws {
+        let flushes = Atomic(0)
+        var probe = PromotionProbe()
+        probe.flushError = {
+            let count = flushes.add(1, ordering: .relaxed).newValue
+            return count == failing ? Errno(number: EIO, call: "syncfs", path: "disk") : nil
+        }
+        let told = try await promote(on: PromotionTree(probe))
+        #expect(flushes.load(ordering: .relaxed) == failing)
+        #expect(told.count == Self.count)
+        #expect(told.values.allSatisfy { $0.count == 1 })
+        let failed = told.values.compactMap { $0[0].failure?.code }
+        #expect(failed.allSatisfy { $0 == .inputOutput })
+        #expect((failed.count == Self.count) == (failing < 3))
+    }
+
+    /// What was reported is there after a crash, and every other file is there wholly or not at all.
+    @Test(arguments: order, [1, 2])
+    func aCrashLeavesEachFileThereOrNot(step: PromotionStep, batch: Int) async throws {
+        let folder = try TemporaryFolder()
+        let seen = Atomic(0)
+        let probe = PromotionProbe(goesOn: {
+            $0 != step || seen.add(1, ordering: .relaxed).newValue < batch
+        })
+        let told = try await promote(on: PromotionTree(folder, probe))
+        #expect(told.values.allSatisfy { $0.count == 1 })
+        let tree = try PromotionTree(folder)
+        let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
+        #expect(settled.conflicts.isEmpty)
+        #expect(try tree.intents().isEmpty)
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        let landed = Set(told.filter { $0.value[0].failure == nil }.keys)
+        #expect(landed.isEmpty == (batch == 1))
+        for (number, path) in Self.paths.enumerated() {
+            let row = try tree.record(path)
+            if landed.contains(number) { #expect(row != nil) }
+            #expect(tree.folder.text(of: path) == row.map { _ in path })
+            if let row { #expect(try tree.look(path) == .file(row.stamp, sha256: nil)) }
+        }
+        await tree.promoter.stop()
+    }
+}
