@@ -1,5 +1,6 @@
 internal import MirrorModel
 internal import MirrorStore
+internal import MirrorSystem
 internal import Synchronization
 
 /// A file that is being read, until the reader gives it back.
@@ -239,5 +240,109 @@ extension FileLeases {
     /// Gives a writer's file back.
     func releaseExclusive(_ target: Target) {
         begin(state.withLock { $0.end(TargetKey(target)) { $0.hasWriter = false } })
+    }
+}
+
+// MARK: The writers of one run
+
+/// The files and sets of a run that wait until nobody reads their targets.
+///
+/// It belongs to the thread of the run. A promotion begins only when the run has all of its files
+/// exclusively. The last reader that gives one back posts to the run's mailbox.
+struct LandingQueue {
+    /// What is promoted together.
+    enum Work {
+        /// A file, and the position of its step.
+        case file(Landing, Int)
+        case set(SetLanding)
+
+        fileprivate var targets: [Target] {
+            switch self {
+            case .file(let landing, _):
+                [landing.target, landing.renamedOrphan].compactMap(\.self)
+            case .set(let set): set.targets
+            }
+        }
+    }
+
+    /// What becomes of a work that is to be promoted.
+    enum Turn {
+        /// All of its files are this run's.
+        case begins
+        /// It waits until a file has no reader.
+        case waits
+        /// It would wait for ever.
+        case neverComes(MirrorError)
+    }
+
+    private let mailbox: Mailbox<RunMessage>
+    private let leases: FileLeases
+    private let heldByCaller: [FileLease]
+    private var waiting: [Int: (work: Work, attempts: Int)] = [:]
+    /// How many works have waited; the number of each.
+    private var count = 0
+
+    init(_ execution: Execution) {
+        (mailbox, leases) = (execution.mailbox, execution.leases)
+        heldByCaller = execution.heldByCaller
+    }
+
+    /// Whether a work may be promoted now; otherwise it waits for the readers of its files.
+    ///
+    /// - Parameters:
+    ///   - held: the file that it waited for, which is this run's.
+    ///   - attempts: how often it has waited.
+    mutating func turn(of work: Work, holding held: Target? = nil, attempts: Int = 0) -> Turn {
+        let (mailbox, leases, targets) = (mailbox, leases, work.targets)
+        var refusal: MirrorError?
+        if let held, attempts >= SetLanding.mostAttempts { refusal = .alwaysInUse(held) }
+        // The caller may read one of the files while it waits for the run, and never give it back.
+        if let read = leases.first(of: targets, under: heldByCaller) {
+            refusal = .heldByCaller(read)
+        }
+        let number = count
+        let areFree =
+            refusal == nil
+            && leases.acquireExclusive(targets, holding: held) { target in
+                let isHeard = mailbox.post(.isFree(number, target))
+                if !isHeard { leases.releaseExclusive(target) }
+            }
+        if areFree { return .begins }
+        if let held { leases.releaseExclusive(held) }
+        if let refusal { return .neverComes(refusal) }
+        waiting[number] = (work, attempts + 1)
+        count += 1
+        return .waits
+    }
+
+    /// Takes the work that waited for a file which was given to this run; nil, and the file is given
+    /// back, where none waits.
+    mutating func take(
+        _ number: Int, _ target: Target, isOver: Bool
+    ) -> (work: Work, attempts: Int)? {
+        if let waiting = waiting.removeValue(forKey: number), !isOver { return waiting }
+        leases.releaseExclusive(target)
+        return nil
+    }
+
+    /// Gives a file back that a message brings which comes after the run's end.
+    func giveBack(_ target: Target) { leases.releaseExclusive(target) }
+}
+
+extension MirrorError {
+    /// The error for a file that the program reads while it asks for the run that would change it.
+    static func heldByCaller(_ target: Target) -> MirrorError {
+        MirrorError(
+            .locked,
+            "\(target): it is read where this run was asked for, so it was kept. Run again after the reading.",
+            target: target)
+    }
+
+    /// The error for a set of which some file was always in use.
+    fileprivate static func alwaysInUse(_ target: Target) -> MirrorError {
+        MirrorError(
+            .locked,
+            "\(target): this program reads files of the manifest all the time, so there was no moment to replace or remove it. Run again.",
+            target: target)
     }
 }

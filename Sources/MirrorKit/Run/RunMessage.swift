@@ -8,10 +8,9 @@ enum RunMessage: Sendable {
     case input(RunInput)
     /// The results of landings, confirmations and removals.
     case promoted([PromotionEnd])
-    /// The file at a step's target has no reader any more, so its landing may begin.
+    /// A file has no reader any more, and is this run's; the number is that of the work in the
+    /// `LandingQueue` that waits for it.
     case isFree(Int, Target)
-    /// A file of a set has no reader any more, so the landings of the set may begin.
-    case mayLandSet(Int, Target)
     /// A thread waits until all messages before this one are processed.
     case mark(Semaphore)
 

@@ -133,7 +133,7 @@ final class RunThread {
             engine.runs.noteTaken(message)
             switch message {
             case .mark(let done): done.post()
-            case .isFree(_, let target), .mayLandSet(_, let target):
+            case .isFree(_, let target):
                 landings.giveBack(target)
             case .input, .promoted: break
             }
@@ -185,12 +185,9 @@ extension RunThread {
         switch message {
         case .input(let input): take(input)
         case .promoted(let ends): for end in ends { take(RunInput(end)) }
-        case .isFree(let position, let target):
-            let landing = landings.take(position, target, isOver: machine.isOver)
-            if let landing { land(landing, position, holding: target) }
-        case .mayLandSet(let number, let target):
-            let waiting = landings.takeSet(number, target, isOver: machine.isOver)
-            if let (set, attempts) = waiting { land(set, holding: target, attempts: attempts) }
+        case .isFree(let number, let target):
+            let waiting = landings.take(number, target, isOver: machine.isOver)
+            if let (work, attempts) = waiting { land(work, holding: target, attempts: attempts) }
         case .mark(let done):
             outbox.handOn()
             done.post()
@@ -245,8 +242,8 @@ extension RunThread {
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
             machine.take(.named(position, body, target), at: moment)
         case .land(let position, let landing):
-            land(landing, position)
-        case .landSet(let set): land(set)
+            land(.file(landing, position))
+        case .landSet(let set): land(.set(set))
         case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
         case .look(let position, let target, let stamp):
             var files = StatCursor(engine.root)
@@ -273,22 +270,17 @@ extension RunThread {
         outbox.add(.remove(removal), position)
     }
 
-    /// Promotes a file as soon as nobody reads it.
-    private func land(_ landing: Landing, _ position: Int, holding held: Target? = nil) {
-        switch landings.turn(of: landing, position, holding: held) {
-        case .begins: outbox.add(.land(landing), position)
-        case .waits: break
-        case .neverComes(let error):
+    /// Promotes a file or a set as soon as nobody reads it; one that never comes so far is left.
+    private func land(
+        _ work: LandingQueue.Work, holding held: Target? = nil, attempts: Int = 0
+    ) {
+        switch (landings.turn(of: work, holding: held, attempts: attempts), work) {
+        case (.begins, .file(let landing, let position)): outbox.add(.land(landing), position)
+        case (.begins, .set(let set)): outbox.add(.landSet(set), set.number)
+        case (.waits, _): break
+        case (.neverComes(let error), .file(_, let position)):
             machine.take(.landed(position, .failed(error)), at: moment)
-        }
-    }
-
-    /// Promotes a set as soon as none of its files is read; one that never comes so far is left.
-    private func land(_ set: SetLanding, holding held: Target? = nil, attempts: Int = 0) {
-        switch landings.turn(of: set, holding: held, attempts: attempts) {
-        case .begins: outbox.add(.landSet(set), set.number)
-        case .waits: break
-        case .neverComes(let error):
+        case (.neverComes(let error), .set(let set)):
             machine.take(.setEnded(set.number, set.left(because: error)), at: moment)
         }
     }
