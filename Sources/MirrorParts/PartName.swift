@@ -15,10 +15,9 @@ package enum PartName {
         name(for: target, identity: identity, generation: RandomBytes.make(keyLength))
     }
 
-    /// A name for bytes that no later run resumes; its key is random and derived from nothing. The path
-    /// of its folder, with a slash, can be put before it.
-    package static func passing(for target: Target, behind folder: StaticString = "") -> String {
-        RandomBytes.take(keyLength) { name(for: target, key: $0, behind: folder) }
+    /// A name for bytes that no later run resumes; its key is random and derived from nothing.
+    package static func passing(for target: Target) -> String {
+        name(for: target, key: RandomBytes.hex(keyLength))
     }
 
     /// The name of one generation.
@@ -31,51 +30,14 @@ package enum PartName {
             hasher.update(Array(field.utf8) + [0])
         }
         hasher.update(generation)
-        return hasher.finish().bytes.withUnsafeBufferPointer {
-            name(for: target, key: UnsafeBufferPointer(rebasing: $0.prefix(keyLength)))
-        }
+        return name(for: target, key: Hex.encode(hasher.finish().bytes.prefix(keyLength)))
     }
 
+    /// Number of bytes that a key has.
     private static let keyLength = 16
 
-    private static let suffix: StaticString = ".part"
-
-    // Each file of a batch gets such a name, so it is made in one piece.
-    private static func name(
-        for target: Target, key: UnsafeBufferPointer<UInt8>, behind folder: StaticString = ""
-    ) -> String {
-        withStem(of: target) { stem in
-            let digits = 2 * key.count
-            let length =
-                folder.utf8CodeUnitCount + stem.count + 1 + digits + suffix.utf8CodeUnitCount
-            return String(unsafeUninitializedCapacity: length) { room in
-                var end = 0
-                func put(_ bytes: UnsafeBufferPointer<UInt8>) {
-                    end = room[end...].update(fromContentsOf: bytes)
-                }
-                folder.withUTF8Buffer(put)
-                put(stem)
-                room[end] = UInt8(ascii: ".")
-                Hex.encode(
-                    key, into: UnsafeMutableBufferPointer(rebasing: room[(end + 1)...]))
-                end += 1 + digits
-                suffix.withUTF8Buffer(put)
-                return end
-            }
-        }
-    }
-
-    /// Passes the target's name, cut to `longestStem`. One that is short enough is read where it is.
-    private static func withStem(
-        of target: Target, _ body: (UnsafeBufferPointer<UInt8>) -> String
-    ) -> String {
-        let start = PathText.nameStart(in: target.path)
-        if target.path.utf8.count - start > longestStem {
-            var stem = target.name.prefix(bytes: longestStem)
-            return stem.withUTF8(body)
-        }
-        var path = target.path
-        return path.withUTF8 { body(UnsafeBufferPointer(rebasing: $0[start...])) }
+    private static func name(for target: Target, key: String) -> String {
+        String(joining: target.name.prefix(bytes: longestStem), ".", key, ".part")
     }
 
     /// Whether a file name in `tmp/` is the name of a part: 32 hexadecimal digits before `.part`.

@@ -100,7 +100,7 @@ package final class TreePartStore: PartStore {
 
     /// The path of a file whose bytes no later run resumes.
     static func passingPath(for target: Target) -> String {
-        PartName.passing(for: target, behind: "tmp/")
+        path(of: PartName.passing(for: target))
     }
 
     /// Makes a new, empty file, mode 0644, in an open `tmp/`.

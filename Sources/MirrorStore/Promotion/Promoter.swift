@@ -145,13 +145,6 @@ package final class Promoter: Sendable {
         do throws(PromotionFault) { try batch.carryOut() } catch {
             return refuseAll(cause(of: error), failing: batch.untold)
         }
-        checkpoint()
-    }
-
-    private func checkpoint() {
-        do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
-            refuseAll(error.mirrorError, failing: [])
-        }
     }
 
     private func promote(_ set: SetLanding, _ work: PromotionWork) {
@@ -159,7 +152,6 @@ package final class Promoter: Sendable {
         do throws(PromotionFault) {
             let result = try promotion.carryOut()
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
-            checkpoint()
         } catch {
             var cause = cause(of: error)
             let result: SetResult

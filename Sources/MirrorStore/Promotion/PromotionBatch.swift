@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// What must be on the disk before a promotion goes on.
 enum Awaited {
-    /// The new bytes, and the intents.
+    /// The new bytes.
     case bytes
     /// The names, and the folders above them.
     case names
@@ -13,9 +13,9 @@ enum Awaited {
 
 /// Works that are promoted together, in the one order that survives a power cut.
 ///
-/// New bytes are written under names of mirror's own; the index records what is intended; bytes and
-/// intents are flushed; files are renamed; folders are flushed; the index records the rows, and is
-/// flushed; only then the receivers are told. Many files share each flush.
+/// New bytes are written under names of mirror's own; the index records what is intended, durably; bytes
+/// are flushed; files are renamed; folders are flushed; the index records the rows, durably; only then the
+/// receivers are told. Many files share each flush.
 ///
 /// No step undoes what another one promised. Where a name has changed already, a failure leaves the
 /// intent, and the next run settles it. `SetPromotion` takes the same steps for a set.
@@ -30,7 +30,6 @@ struct PromotionGroup {
     /// Staged files by the position of their work.
     private(set) var staged: [StagedFile?]
     private(set) var checked = CheckedFiles()
-    private(set) var intents = BatchIntents()
     /// Errors by the position of their work.
     private(set) var failures: [Int: MirrorError] = [:]
     /// What failed after a name had changed: its intent stays, and the next run settles it.
@@ -75,10 +74,17 @@ struct PromotionGroup {
         if isByItself { folders.touch(confirmed.target.folder) }
     }
 
-    /// Writes the intents of a batch; if that fails, no staged file is placed.
-    mutating func intend() {
+    /// Writes the intents of a batch, durably; if that fails, no staged file is placed.
+    mutating func intend() throws(PromotionFault) {
         guard hasStaged else { return }
-        do throws(IndexError) { try intents.write(staged, to: environment.index) } catch {
+        let items = staged.compactMap(\.self)
+        do throws(IndexError) {
+            try environment.index.write(durably: true) {
+                (batch: inout Database) throws(IndexError) in
+                try BatchRows.intend(items, in: &batch)
+            }
+        } catch {
+            if case .unflushed(let error) = error { throw .unflushed(error) }
             for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
             staged = Array(repeating: nil, count: staged.count)
         }
@@ -178,22 +184,26 @@ struct PromotionGroup {
         folders.cache.drop()
     }
 
-    /// Writes the rows, and forgets the intents.
+    /// Writes the rows, and forgets the intents; durably where a receiver is told what holds only while
+    /// the rows last.
     ///
     /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
     ///   no set.
     mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
         let group = self
-        var rows = BatchRows(intents.packed)
+        let mustLast = works.contains { work in
+            if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
+        }
         let vanished: [Int: Target]
         do throws(IndexError) {
-            vanished = try environment.index.write { (batch: inout Database) throws(IndexError) in
-                try group.intents.forget(group.staged, except: group.unsettled, in: &batch)
-                let vanished = try rows.write(group, to: &batch)
+            vanished = try environment.index.write(durably: mustLast) {
+                (batch: inout Database) throws(IndexError) in
+                try BatchRows.forget(group.staged, except: group.unsettled, in: &batch)
+                let vanished = try BatchRows.write(group, to: &batch)
                 try setRows?.write(to: &batch, isSettled: group.unsettled.isEmpty)
                 return vanished
             }
-        } catch { throw .failed(error.mirrorError) }
+        } catch { throw PromotionFault(error) }
         for (at, target) in vanished {
             failures[at] = MirrorError(
                 .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
@@ -204,7 +214,7 @@ struct PromotionGroup {
     /// Whether files wait for their names.
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
-    /// Flushes the new bytes and the intents, or the names and the folders above them.
+    /// Flushes the new bytes, or the names and the folders above them.
     mutating func flush(_ awaited: Awaited) throws(PromotionFault) {
         do throws(Errno) {
             let made = environment.root.takeUnflushedFolders()
@@ -234,19 +244,6 @@ struct PromotionGroup {
             if item.needsFlush { try item.file?.flush(path: item.path) }
         }
         try checked.flush(beneath: environment.root)
-        // A flush of the whole file system writes out the log of an index that is there too.
-        if !isShared || !environment.index.isOnDevice(environment.flush.device) {
-            try environment.index.makeDurable()
-        }
-    }
-
-    /// Flushes the rows, where a receiver is told what holds only while they last.
-    func flushRows() throws(PromotionFault) {
-        let mustLast = works.contains { work in
-            if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
-        }
-        guard mustLast else { return }
-        do throws(Errno) { try environment.index.makeDurable() } catch { throw .unflushed(error) }
     }
 }
 
@@ -258,7 +255,7 @@ extension PromotionGroup {
     mutating func carryOut() throws(PromotionFault) {
         try stage()
         try reached(.staged)
-        intend()
+        try intend()
         try reached(.intended)
         try flush(.bytes)
         try reached(.flushedBytes)
@@ -269,7 +266,6 @@ extension PromotionGroup {
         cleanUp()
         try reached(.cleaned)
         try record()
-        try flushRows()
         try reached(.indexed)
         tell()
     }

@@ -103,10 +103,11 @@ enum PromotionFault: Error {
     case stopped
 
     /// What stopped a promotion that cannot be undone any more.
-    init(_ error: any Error, at target: Target?) {
+    init(_ error: any Error, at target: Target? = nil) {
         switch error {
         case let fault as PromotionFault: self = fault
         case let error as Errno: self = .failed(MirrorError(error, target: target))
+        case IndexError.unflushed(let error): self = .unflushed(error)
         case let error as IndexError: self = .failed(error.mirrorError)
         default:
             let place = target?.path ?? "A set"

@@ -233,8 +233,8 @@ struct IntentEnding: Sendable {
     /// Whether the other target, whose file was renamed, has no file any more.
     var isSourceGone = false
 
-    /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets an
-    /// intent that is a row.
+    /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets the
+    /// intent.
     func write(to database: inout Database) throws(IndexError) {
         try ServerNameRows.settle(intent.record.target, isThere: stamp != nil, in: &database)
         if let stamp {
@@ -248,7 +248,7 @@ struct IntentEnding: Sendable {
         if isSourceGone {
             try FileRows.remove(path: intent.staged, in: &database)
         }
-        if intent.id > 0 { try IntentRows.remove([intent.id], in: &database) }
+        try IntentRows.remove([intent.id], in: &database)
     }
 }
 

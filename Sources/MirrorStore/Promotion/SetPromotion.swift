@@ -51,7 +51,9 @@ struct SetPromotion {
         }
         try group.reached(.staged)
         do throws(IndexError) { try intend() } catch {
-            return undo(because: error.mirrorError)
+            let result = undo(because: error.mirrorError)
+            if case .unflushed(let error) = error { throw .unflushed(error) }
+            return result
         }
         try group.reached(.intended)
         do throws(PromotionFault) {
@@ -139,20 +141,18 @@ struct SetPromotion {
         }
     }
 
-    /// Writes journal and intents in one transaction.
+    /// Writes journal and intents in one transaction, durably: nothing else knows of the folder that is
+    /// built next.
     private mutating func intend() throws(IndexError) {
         if let folder = set.set.folder, let target = try? Target(folder) {
             (journal.folder, journal.aside) = (folder, TreePartStore.passingPath(for: target))
         }
         let items = group.staged.compactMap(\.self)
         let draft = journal
-        journal = try group.environment.index.write {
+        journal = try group.environment.index.write(durably: true) {
             (database: inout Database) throws(IndexError) in
             var journal = draft
-            for item in items {
-                item.number = try IntentRows.put(item.intent, in: &database)
-                try ServerNameRows.propose(item.landing, in: &database)
-            }
+            try BatchRows.intend(items, in: &database)
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
@@ -164,10 +164,6 @@ struct SetPromotion {
     /// Builds the new folder; where that cannot be done, the files are renamed.
     private mutating func buildAside() throws(PromotionFault) {
         guard let folder = journal.folder, let aside = journal.aside else { return }
-        // The journal must last before the folder does: nothing else knows of it.
-        do throws(Errno) { try group.environment.index.makeDurable() } catch {
-            throw .unflushed(error)
-        }
         var exchange = FolderExchange(
             folder: folder, aside: aside, intents: group.staged.compactMap { $0?.intent },
             root: group.environment.root, placement: group.placement)
@@ -188,16 +184,14 @@ struct SetPromotion {
     private mutating func commit() throws(PromotionFault) {
         let (id, isExchanged) = (journal.id, exchange != nil)
         do throws(IndexError) {
-            try group.environment.index.write { (database: inout Database) throws(IndexError) in
+            try group.environment.index.write(durably: true) {
+                (database: inout Database) throws(IndexError) in
                 if !isExchanged {
                     try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
                 }
                 try JournalRows.commit(id, in: &database)
             }
-        } catch { throw .failed(error.mirrorError) }
-        do throws(Errno) { try group.environment.index.makeDurable() } catch {
-            throw .unflushed(error)
-        }
+        } catch { throw PromotionFault(error) }
         journal.isCommitted = true
     }
 
@@ -229,10 +223,10 @@ struct SetPromotion {
         }
         for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
         if journal.id > 0 {
-            let (id, intents, staged) = (journal.id, group.intents, group.staged)
+            let (id, staged) = (journal.id, group.staged)
             // If this fails, the next run undoes it.
             try? group.environment.index.write { (database: inout Database) throws(IndexError) in
-                try intents.forget(staged, except: [], in: &database)
+                try BatchRows.forget(staged, except: [], in: &database)
                 try JournalRows.remove(id, in: &database)
             }
         }
@@ -274,7 +268,6 @@ extension SetPromotion {
         }
         try group.reached(.cleaned)
         try group.record(setRows: rows)
-        try group.flushRows()
         try group.reached(.indexed)
         var landed: [Int: LandingResult] = [:]
         for (at, member) in set.landings.enumerated() {

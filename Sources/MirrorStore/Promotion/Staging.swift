@@ -242,10 +242,8 @@ final class StagedFile {
     let isUnnamed: Bool
     /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
     let isDisposable: Bool
-    /// The intent's number in the index, once it is there as one of a set.
+    /// The intent's number in the index, once it is there.
     var number: Int64 = 0
-    /// Where the intents of a batch have the columns of its row.
-    var row: Int?
     /// How the target got the bytes; nil before.
     var placed: Placed?
 
@@ -281,14 +279,6 @@ final class StagedFile {
         PromotionIntent(
             kind: kind, staged: path, aside: aside, stagedInode: stamp.inode, replaces: replaces,
             record: landing.record(stamp: stamp))
-    }
-
-    /// Packs the intent, without making it.
-    func pack(into intents: inout PackedWriter) {
-        intents.addIntent(
-            kind, staged: path, aside: aside, inode: stamp.inode, replaces: replaces)
-        row = intents.count
-        intents.add(landing.record, stamp: stamp)
     }
 
     /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number

@@ -10,19 +10,12 @@ package enum RandomBytes {
     private static let stock = Mutex<[UInt8]>([])
 
     /// Returns `count` bytes, at most 256.
-    package static func make(_ count: Int) -> [UInt8] { take(count) { Array($0) } }
-
-    /// Passes `count` bytes, at most 256, which are given to nobody else.
-    package static func take<Value: Sendable>(
-        _ count: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Value
-    ) -> Value {
+    package static func make(_ count: Int) -> [UInt8] {
         precondition(count <= batch)
         return stock.withLock { stock in
             if stock.count < count { stock = fetch(batch) }
             defer { stock.removeLast(count) }
-            return stock.withUnsafeBufferPointer {
-                body(UnsafeBufferPointer(rebasing: $0.suffix(count)))
-            }
+            return Array(stock.suffix(count))
         }
     }
 
@@ -44,5 +37,5 @@ package enum RandomBytes {
     }
 
     /// Returns `count` bytes as hexadecimal digits.
-    package static func hex(_ count: Int) -> String { take(count) { Hex.encode($0) } }
+    package static func hex(_ count: Int) -> String { Hex.encode(make(count)) }
 }
