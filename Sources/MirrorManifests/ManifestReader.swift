@@ -1,3 +1,4 @@
+internal import Glibc
 public import MirrorModel
 
 /// A manifest that was read without errors.
@@ -218,5 +219,123 @@ public enum ManifestReader {
             manifest: manifest, notation: nil, list: list.format, warnings: warnings,
             omittedWarnings: builder.log.warningCount - warnings.count, parts: list.parts,
             hint: used)
+    }
+}
+
+/// The notation of a manifest, found by its first bytes.
+enum ManifestNotation {
+    case json
+    case xml
+    /// A page of a web server, perhaps a directory listing.
+    case html
+    /// A text of lines, or TOML: no manifest, but perhaps a list.
+    case text
+    case compressed(Compression)
+    case unknown(String)
+
+    /// Looks at the first chunk, which may be the whole text.
+    ///
+    /// The decoders report the errors in it, except in a text that neither of them reads.
+    init(_ chunk: [UInt8], isWhole: Bool) {
+        if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
+            self = .unknown(UTF8Check.message(about: "UTF-16"))
+            return
+        }
+        if let compression = Compression(chunk) {
+            self = .compressed(compression)
+            return
+        }
+        let text = chunk.starts(with: [0xEF, 0xBB, 0xBF]) ? chunk[3...] : chunk[...]
+        let start = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        switch start.first {
+        case UInt8(ascii: "<") where start.prefix(4).contains(0):
+            self = .unknown(UTF8Check.message(about: "UTF-16 or UTF-32"))
+        case UInt8(ascii: "<"): self = ManifestNotation.isHTML(start) ? .html : .xml
+        case nil where isWhole:
+            self = .unknown("the manifest is empty; write { \"resources\": [] }")
+        case 0: self = .unknown(UTF8Check.message(about: "UTF-16 or UTF-32"))
+        case UInt8(ascii: "["): self = ManifestNotation.isTOML(start) ? .text : .json
+        case nil, UInt8(ascii: "{"): self = .json
+        default: self = .text
+        }
+    }
+
+    /// How the text is divided into words; nil if it is not a text.
+    var textKind: DiagnosedText.Kind? {
+        switch self {
+        case .json: .json
+        case .xml, .html: .xml
+        case .text: .list
+        case .compressed, .unknown: nil
+        }
+    }
+
+    /// Whether a text begins as pages do.
+    private static func isHTML(_ text: ArraySlice<UInt8>) -> Bool {
+        let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
+        return ["<!doctype html", "<html", "<head", "<title", "<pre", "<h1", "<body"]
+            .contains { start.hasPrefix($0) }
+    }
+
+    /// Whether a bracket opens a table's header and not an array.
+    private static func isTOML(_ text: ArraySlice<UInt8>) -> Bool {
+        let name = text.drop { $0 == UInt8(ascii: "[") || $0 == 0x20 }
+        return name.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
+    }
+}
+
+/// The place that a manifest comes from.
+///
+/// It decides which sources the manifest may name, and to which URL its URLs are relative.
+public enum ManifestOrigin: Sendable, Hashable {
+    /// A file; its folder is the base, and it may name `file:` sources.
+    case file(path: String)
+    /// Standard input: no base for URLs, no `file:` sources, and the manifest needs a name.
+    case standardInput
+    /// An http or https URL, which is the base; no `file:` sources, no passwords in URLs.
+    case url(SourceURL)
+
+    /// The URL against which a `base` is resolved, or any URL if there is no `base`.
+    var ownURL: SourceURL? {
+        switch self {
+        case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))
+        case .standardInput: nil
+        case .url(let url): url
+        }
+    }
+
+    /// Whether the manifest was written on this machine, as far as that shows.
+    package var isFile: Bool { if case .file = self { true } else { false } }
+
+    /// Whether it is a URL that ends in a slash, as that of a directory listing does.
+    var isFolder: Bool {
+        if case .url(let url) = self { url.path.utf8.last == UInt8(ascii: "/") } else { false }
+    }
+
+    /// Whether the manifest belongs to another party, because it came by URL.
+    var isRemote: Bool { if case .url = self { true } else { false } }
+
+    /// The file's name, or that at the end of the URL; nil when there is none.
+    var listName: String? {
+        switch self {
+        case .file(let path): path.parts(at: "/").last.map(String.init)
+        case .standardInput: nil
+        case .url(let url): url.lastSegment
+        }
+    }
+
+    /// The file's name without its extension; nil when there is none.
+    var stem: String? {
+        var name = listName
+        if case .url(let url) = self { name = name ?? url.host }
+        guard let name, let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex
+        else { return name }
+        return String(name[..<dot])
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
     }
 }

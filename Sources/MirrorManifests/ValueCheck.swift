@@ -242,9 +242,10 @@ extension ValueCheck {
             )
             return nil
         }
+        guard url.userInfo != nil, origin.isRemote else { return url }
         // A relative one has what the user gave for the manifest itself.
         let isRelative = !text.hasPrefix("//") && (try? SourceURL(text)) == nil
-        if url.userInfo != nil, origin.isRemote, !isRelative || base?.userInfo != url.userInfo {
+        if !isRelative || base?.userInfo != url.userInfo {
             log.error(
                 at: place,
                 "\(key) \(Quoted(url.description)): a manifest that came by URL cannot give user"

@@ -1,4 +1,4 @@
-internal import MirrorModel
+package import MirrorModel
 
 /// Makes resources of the files in a list, with the builder that manifests use.
 ///
@@ -289,5 +289,118 @@ extension ManifestOrigin {
     /// The name of a list that came by URL, if it is another than its file's.
     fileprivate func ownName(of format: ListFormat) -> String? {
         if case .url(let url) = self { format.name(ofListAt: url) } else { nil }
+    }
+}
+
+/// A file of a list, as the list describes it.
+struct ListEntry {
+    /// Where the file is described.
+    var place: TextPosition
+    /// Its URL; nil if the list has only names, which are relative to the list's base.
+    var url: ListWord?
+    /// Its path in `Caches/`; nil stands for the last part of its URL, in `folder`.
+    var path: ListWord?
+    /// The folder of a file that is named by its URL; nil stands for `Caches/` itself.
+    var folder: String?
+    /// Further URLs of the same bytes.
+    var mirrors: [ListWord] = []
+    var size: ListWord?
+    /// A size that proves nothing, in bytes.
+    var likelySize: Int64?
+    /// Digests in hexadecimal digits.
+    var digests: [(algorithm: DigestAlgorithm, hex: ListWord)] = []
+    /// A digest as Subresource Integrity.
+    var integrity: ListWord?
+    var headers: [(name: ListWord, value: ListWord)] = []
+    var tags: [String] = []
+
+    /// A file that is described at a place.
+    init(at place: TextPosition) { self.place = place }
+
+    /// A file whose path, and whose URL beneath the base, are one name.
+    init(named name: ListWord) {
+        place = name.place
+        path = name
+    }
+
+    /// Whether a value is longer than mirror's own reader takes it from a manifest.
+    var isTooLong: Bool {
+        let words = [url, path, size, integrity].compactMap(\.self) + mirrors + digests.map(\.hex)
+        // A dollar sign in a header is doubled.
+        let values = words.map(\.value) + tags
+        return values.contains { $0.utf8.count > JSONTokenizer.longestText }
+            || headers.contains {
+                max($0.name.value.utf8.count, 2 * $0.value.value.utf8.count)
+                    > JSONTokenizer.longestText
+            }
+    }
+
+    /// Takes `sha256:…` or `sha256=…`; false if mirror has no such algorithm.
+    mutating func addDigest(_ word: ListWord, at mark: Unicode.Scalar) -> Bool {
+        guard let (name, hex) = word.value.halves(atFirst: mark) else { return false }
+        return addDigest(String(name), ListWord(value: String(hex), place: word.place))
+    }
+
+    /// Takes a digest; false if mirror has no such algorithm.
+    mutating func addDigest(_ name: String, _ hex: ListWord) -> Bool {
+        let plain = name.lowercased().split(separator: "-").joined()
+        guard let algorithm = DigestAlgorithm(rawValue: plain) else { return false }
+        digests.append((algorithm, hex))
+        return true
+    }
+}
+
+/// What was left out of a list of several documents, as a note in the manifest that is kept of it.
+package enum LeftOutNote {
+    private static let key = "x-left-out"
+
+    /// Puts the note in front of the other keys of a manifest's text in JSON.
+    package static func add(_ leftOut: [LeftOutEntry], to text: inout [UInt8]) {
+        guard !leftOut.isEmpty, text.first == UInt8(ascii: "{") else { return }
+        var json = JSONWriter()
+        json.object { json in
+            json.key("x-left-out")
+            json.array { json in
+                for entry in leftOut { entry.write(to: &json) }
+            }
+        }
+        text = json.take().dropLast() + [UInt8(ascii: ",")] + text.dropFirst()
+    }
+
+    /// The entries in the note of a text; empty if its first key is no such note.
+    package static func read(descriptor: Int32) -> [LeftOutEntry] {
+        let log = DiagnosticLog(file: "")
+        do throws(DecodingStop) {
+            var tokens = try JSONTokenizer(ManifestBytes(descriptor: descriptor), log: log)
+            guard case .beginObject = try tokens.next(), case .key = try tokens.next(),
+                tokens.string == key
+            else { return [] }
+            let note = try JSONTree(try tokens.next(), &tokens)
+            return note.elements.compactMap { entry in
+                guard let name = entry["name"]?.string, let reason = entry["reason"]?.string else {
+                    return nil
+                }
+                let number = { (key: String) in Int(entry[key]?.number?.value ?? "") ?? 0 }
+                return LeftOutEntry(name, reason, line: number("line"), column: number("column"))
+            }
+        } catch { return [] }
+    }
+}
+
+extension LeftOutEntry {
+    init(_ name: String, _ reason: String, at place: TextPosition) {
+        self.init(name, reason, line: place.line, column: place.column)
+    }
+}
+
+extension ManifestRefusal {
+    /// The refusal of a list for the entries that are left out of it.
+    package init(leftOut: [LeftOutEntry], of label: String) {
+        let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in
+            Diagnostic(
+                file: label, line: entry.line, column: entry.column, severity: .error,
+                message: "\(Quoted(entry.name, limit: 80)): \(entry.reason)")
+        }
+        self.init(diagnostics: Array(shown), omitted: leftOut.count - shown.count)
     }
 }

@@ -186,3 +186,125 @@ struct ListText: Sequence {
         }
     }
 }
+
+/// The texts in a tar archive that together are a list: APKINDEX, or `desc` of each package.
+enum TarText {
+    private static let block = 512
+
+    /// The texts with blank lines between them; nil if the bytes are no tar archive with such files.
+    static func list(in bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.count >= block, bytes[257..<262].elementsEqual("ustar".utf8) else { return nil }
+        var text: [UInt8] = []
+        var offset = 0
+        // GNU tar and pax have a long name in an entry in front of it.
+        var longName: ArraySlice<UInt8>?
+        while offset + block <= bytes.count {
+            let header = bytes[offset..<(offset + block)]
+            offset += block
+            let digits = header.dropFirst(124).prefix(12).filter { (0x30...0x37).contains($0) }
+            // The blocks at the end are empty.
+            let size = Int("0" + String(decoding: digits, as: UTF8.self), radix: 8) ?? 0
+            guard size <= bytes.count - offset else { break }
+            let body = bytes[offset..<(offset + size)]
+            let name: ArraySlice<UInt8> = longName ?? header.prefix(100).prefix { $0 != 0 }
+            switch header[header.startIndex + 156] {
+            case UInt8(ascii: "L"): longName = body.prefix { $0 != 0 }
+            case UInt8(ascii: "x"): longName = path(inPax: body)
+            case UInt8(ascii: "g"): break
+            default:
+                longName = nil
+                let isList =
+                    name.elementsEqual("APKINDEX".utf8) || name.elementsEqual("desc".utf8)
+                    || name.reversed().starts(with: "csed/".utf8)
+                if isList { text += body + [0x0A, 0x0A] }
+            }
+            offset += (size + block - 1) / block * block
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    /// The path in an extended header, `LENGTH path=PATH` and a line end (pax(1)); nil without one.
+    private static func path(inPax body: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        for record in body.split(separator: 0x0A) {
+            guard let space = record.firstIndex(of: 0x20) else { continue }
+            let field = record[(space + 1)...]
+            if field.starts(with: "path=".utf8) { return field.dropFirst(5) }
+        }
+        return nil
+    }
+}
+
+/// Names in lists of sha256sum(1), which has escapes for three characters.
+enum SumsEscapes {
+    /// `\\`, `\n` and `\r` as what they stand for.
+    static func unescaped(_ name: String) -> String {
+        var bytes: [UInt8] = []
+        var isEscape = false
+        for byte in name.utf8 {
+            if isEscape {
+                isEscape = false
+                bytes.append(
+                    byte == UInt8(ascii: "n") ? 0x0A : byte == UInt8(ascii: "r") ? 0x0D : byte)
+            } else if byte == UInt8(ascii: "\\") {
+                isEscape = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The name with escapes; nil if it needs none.
+    ///
+    /// A line whose name has escapes begins with a backslash.
+    static func escaped(_ name: String) -> String? {
+        guard name.utf8.contains(where: { [0x0A, 0x0D, UInt8(ascii: "\\")].contains($0) }) else {
+            return nil
+        }
+        var text = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\\": text += "\\\\"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}
+
+/// Paths in the lists of a BagIt bag, in which three characters are percent-encoded (RFC 8493 §2.1.3).
+package enum BagEscapes {
+    private static let characters: [(code: String, scalar: Unicode.Scalar)] = [
+        ("0A", "\n"), ("0D", "\r"), ("25", "%"),
+    ]
+
+    /// A path in which only `%0A`, `%0D` and `%25` stand for something.
+    static func decoded(_ path: String) -> String {
+        guard path.utf8.contains(UInt8(ascii: "%")) else { return path }
+        var text = ""
+        var rest = path[...]
+        while let (before, after) = rest.halves(atFirst: "%") {
+            let code = after.prefix(2).uppercased()
+            let scalar = characters.first { $0.code == code }?.scalar
+            text += before
+            text.unicodeScalars.append(scalar ?? "%")
+            rest = scalar == nil ? after : after.dropFirst(2)
+        }
+        return text + rest
+    }
+
+    /// A path as a bag's lists write it.
+    package static func encoded(_ path: String) -> String {
+        var text = ""
+        for scalar in path.unicodeScalars {
+            if let code = characters.first(where: { $0.scalar == scalar })?.code {
+                text += "%" + code
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

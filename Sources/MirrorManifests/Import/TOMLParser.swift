@@ -151,3 +151,358 @@ extension TOMLParser {
         scanner.step()
     }
 }
+
+/// Takes what a TOML text is made of: blanks, comments, strings, and values that stand without marks.
+///
+/// The scanner knows where it is, and checks each text by itself. What may follow what, the parser
+/// knows. A date is kept as its text.
+struct TOMLScanner {
+    /// The greatest length of a text in bytes.
+    static let longestText = 1 << 20
+
+    private let bytes: [UInt8]
+    private let log: DiagnosticLog
+    private var at = 0
+    private var line = 1
+    private var lineStart = 0
+    private var continuations = 0
+
+    /// Takes a text that is valid UTF-8.
+    init(_ bytes: [UInt8], log: DiagnosticLog) { (self.bytes, self.log) = (bytes, log) }
+
+    /// The next byte; nil at the end.
+    var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+    var place: TextPosition {
+        TextPosition(line: line, column: at - lineStart - continuations + 1)
+    }
+
+    /// Consumes a byte.
+    mutating func step() {
+        if bytes[at] == 0x0A {
+            (line, lineStart, continuations) = (line + 1, at + 1, 0)
+        } else if bytes[at] & 0xC0 == 0x80 {
+            continuations += 1
+        }
+        at += 1
+    }
+
+    /// Consumes `text` if it comes next; false otherwise.
+    mutating func take(_ text: StaticString) -> Bool {
+        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard bytes[at...].starts(with: wanted) else { return false }
+        for _ in wanted { step() }
+        return true
+    }
+
+    mutating func skipBlanks() {
+        while let byte = peek, byte == 0x20 || byte == 0x09 { step() }
+    }
+
+    /// Consumes blanks, line ends and comments.
+    mutating func skipSpace() throws(DecodingStop) {
+        while let byte = peek {
+            switch byte {
+            case 0x20, 0x09, 0x0A: step()
+            case 0x0D where at + 1 < bytes.count && bytes[at + 1] == 0x0A: step()
+            case UInt8(ascii: "#"): try skipComment()
+            default: return
+            }
+        }
+    }
+
+    func fail(_ message: String, at place: TextPosition? = nil) -> DecodingStop {
+        log.error(at: place ?? self.place, message)
+        return .refused
+    }
+
+    /// Consumes a comment up to the end of its line.
+    mutating func skipComment() throws(DecodingStop) {
+        while let byte = peek, byte != 0x0A {
+            if byte < 0x20, byte != 0x09, byte != 0x0D {
+                throw fail("a control character in a comment")
+            }
+            step()
+        }
+    }
+
+    /// Consumes what may stand behind a value, up to the end of the line.
+    mutating func endLine() throws(DecodingStop) {
+        skipBlanks()
+        if peek == UInt8(ascii: "#") { try skipComment() }
+        if peek == 0x0D, at + 1 < bytes.count, bytes[at + 1] == 0x0A { step() }
+        guard let byte = peek else { return }
+        guard byte == 0x0A else { throw fail("something behind the value; a line holds one") }
+    }
+
+    /// One part of a key, in quotation marks or without.
+    mutating func keyPart() throws(DecodingStop) -> String {
+        if let mark = peek, mark == 0x22 || mark == 0x27 { return try shortString(mark) }
+        let start = at
+        while let byte = peek, isBare(byte) { step() }
+        guard at > start else { throw fail("a key is missing here") }
+        return String(decoding: bytes[start..<at], as: UTF8.self)
+    }
+
+    private func isBare(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || byte == 0x2D
+            || byte == 0x5F
+    }
+}
+
+// MARK: Strings
+
+extension TOMLScanner {
+    /// Reads a string of any kind; the next byte is its opening mark.
+    mutating func string() throws(DecodingStop) -> String {
+        if take("\"\"\"") { return try longString(UInt8(ascii: "\"")) }
+        if take("'''") { return try longString(UInt8(ascii: "'")) }
+        return try shortString(peek ?? 0x22)
+    }
+
+    /// A string on one line; the next byte is its opening mark.
+    private mutating func shortString(_ mark: UInt8) throws(DecodingStop) -> String {
+        var text: [UInt8] = []
+        step()
+        while let byte = peek {
+            if byte == mark {
+                step()
+                return String(decoding: text, as: UTF8.self)
+            }
+            guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else {
+                throw fail(
+                    byte == 0x0A ? "a line break in a string; close it" : "a control character")
+            }
+            try take(byte, mark, into: &text)
+        }
+        throw fail("the text ends inside a string; was it cut off?")
+    }
+
+    /// A string of several lines; its opening marks are consumed.
+    private mutating func longString(_ mark: UInt8) throws(DecodingStop) -> String {
+        var text: [UInt8] = []
+        if peek == 0x0D { step() }
+        if peek == 0x0A { step() }
+        while let byte = peek {
+            if byte == mark, mark == 0x22 ? take("\"\"\"") : take("'''") {
+                // Up to two marks may stand before the closing ones.
+                while peek == mark, text.suffix(2) != [mark, mark] {
+                    text.append(mark)
+                    step()
+                }
+                return String(decoding: text, as: UTF8.self)
+            }
+            if byte == UInt8(ascii: "\\"), mark == 0x22, skipFoldedLine() { continue }
+            try take(byte, mark, into: &text)
+        }
+        throw fail("the text ends inside a string; was it cut off?")
+    }
+
+    private mutating func take(
+        _ byte: UInt8, _ mark: UInt8, into text: inout [UInt8]
+    ) throws(DecodingStop) {
+        guard text.count < Self.longestText else { throw fail(JSONTokenizer.longTextMessage) }
+        if byte == UInt8(ascii: "\\"), mark == 0x22 { return text += try escape() }
+        text.append(byte)
+        step()
+    }
+
+    /// Consumes a backslash at the end of a line, and the white space behind it.
+    private mutating func skipFoldedLine() -> Bool {
+        let rest = bytes[(at + 1)...].drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+        guard rest.first == 0x0A else { return false }
+        step()
+        while let byte = peek, [0x20, 0x09, 0x0D, 0x0A].contains(byte) { step() }
+        return true
+    }
+
+    private mutating func escape() throws(DecodingStop) -> [UInt8] {
+        let start = place
+        step()
+        guard let byte = peek else { throw fail("the text ends inside an escape") }
+        step()
+        switch byte {
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "n"): return [0x0A]
+        case UInt8(ascii: "f"): return [0x0C]
+        case UInt8(ascii: "r"): return [0x0D]
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return [byte]
+        case UInt8(ascii: "u"): return try scalar(digits: 4, at: start)
+        case UInt8(ascii: "U"): return try scalar(digits: 8, at: start)
+        default: throw fail("no escape of TOML; write \\\\ for a backslash", at: start)
+        }
+    }
+
+    private mutating func scalar(digits: Int, at start: TextPosition) throws(DecodingStop)
+        -> [UInt8]
+    {
+        var code: UInt32 = 0
+        for _ in 0..<digits {
+            guard let byte = peek, let digit = Hex.value(of: byte) else {
+                throw fail("\(digits) hexadecimal digits are missing here", at: start)
+            }
+            code = code << 4 | UInt32(digit)
+            step()
+        }
+        guard let scalar = Unicode.Scalar(code) else {
+            throw fail("the escape stands for no character", at: start)
+        }
+        return Array(String(scalar).utf8)
+    }
+}
+
+// MARK: Plain values
+
+extension TOMLScanner {
+    /// A number, true, false or a date: any value that is no string, array or table.
+    mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
+        let (start, startPlace) = (at, place)
+        while let byte = peek, isPlain(byte) { step() }
+        // The time of a date may stand behind one space.
+        if at - start == 10, bytes[start + 4] == 0x2D, peek == 0x20, at + 1 < bytes.count,
+            (0x30...0x39).contains(bytes[at + 1])
+        {
+            step()
+            while let byte = peek, isPlain(byte) { step() }
+        }
+        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        switch text {
+        case "true": return .boolean(true)
+        case "false": return .boolean(false)
+        case "": throw fail("a value is missing here", at: startPlace)
+        default: break
+        }
+        if let number = TOMLScanner.number(text) { return .number(number) }
+        guard TOMLScanner.isDate(text) else {
+            throw fail(
+                "\(Quoted(text, limit: 40)) is no value; text stands in quotation marks",
+                at: startPlace)
+        }
+        return .string(text)
+    }
+
+    private func isPlain(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+            || "+-_.:".utf8.contains(byte)
+    }
+
+    /// A number without its underscores; nil if the text is none.
+    private static func number(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        let digits = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        for (position, byte) in bytes.enumerated() where byte == UInt8(ascii: "_") {
+            guard position > 0, position + 1 < bytes.count, digits(bytes[position - 1]),
+                digits(bytes[position + 1])
+            else { return nil }
+        }
+        var plain = bytes.filter { $0 != UInt8(ascii: "_") }
+        if plain.first == UInt8(ascii: "+") { plain.removeFirst() }
+        if JSONTokenizer.isNumber(plain) { return String(decoding: plain, as: UTF8.self) }
+        let based = text.hasPrefix("0x") || text.hasPrefix("0o") || text.hasPrefix("0b")
+        return based || ["inf", "+inf", "-inf", "nan", "+nan", "-nan"].contains(text) ? text : nil
+    }
+
+    /// Whether a text begins as a date or a time does.
+    private static func isDate(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        let digits = { (range: Range<Int>) in
+            bytes.count >= range.upperBound
+                && bytes[range].allSatisfy { (0x30...0x39).contains($0) }
+        }
+        let isDate = digits(0..<4) && bytes.count >= 10 && bytes[4] == 0x2D && digits(5..<7)
+        return isDate || (digits(0..<2) && bytes.count >= 5 && bytes[2] == 0x3A && digits(3..<5))
+    }
+}
+
+/// A table while it is read.
+final class TOMLTable {
+    /// How a table was made, which decides what may add to it.
+    enum Kind { case header, implied, dotted, inline }
+
+    private enum Item {
+        case value(JSONTree)
+        case table(TOMLTable)
+        case tables(Tables)
+    }
+
+    /// The tables of an array. An object, because an array in a case would be copied to add to it.
+    private final class Tables {
+        var all: [TOMLTable]
+
+        init(_ first: TOMLTable) { all = [first] }
+    }
+
+    private let place: TextPosition
+    private var kind: Kind
+    private var members: [(key: ListWord, item: Item)] = []
+    private var positions: [String: Int] = [:]
+
+    init(at place: TextPosition, kind: Kind) { (self.place, self.kind) = (place, kind) }
+
+    /// The table beneath a key, made where there is none; nil if something else is there.
+    func descend(_ key: ListWord, as kind: Kind) -> TOMLTable? {
+        guard let position = positions[key.value] else {
+            let table = TOMLTable(at: key.place, kind: kind == .header ? .implied : kind)
+            append(key, .table(table))
+            return table
+        }
+        switch members[position].item {
+        case .table(let table):
+            if table.kind == .inline { return nil }
+            return kind == .dotted && table.kind != .dotted ? nil : table
+        case .tables(let tables): return kind == .header ? tables.all.last : nil
+        case .value: return nil
+        }
+    }
+
+    /// The table that a header opens; nil if it was opened before, or something else is there.
+    func open(_ key: ListWord, isArray: Bool, at place: TextPosition) -> TOMLTable? {
+        guard let position = positions[key.value] else {
+            let table = TOMLTable(at: place, kind: .header)
+            append(key, isArray ? .tables(Tables(table)) : .table(table))
+            return table
+        }
+        switch members[position].item {
+        case .table(let table) where !isArray && table.kind == .implied:
+            table.kind = .header
+            return table
+        case .tables(let tables) where isArray:
+            let table = TOMLTable(at: place, kind: .header)
+            tables.all.append(table)
+            return table
+        default: return nil
+        }
+    }
+
+    /// Sets a value; false if the key is there.
+    func put(_ key: ListWord, _ value: JSONTree) -> Bool {
+        guard positions[key.value] == nil else { return false }
+        append(key, .value(value))
+        return true
+    }
+
+    private func append(_ key: ListWord, _ item: Item) {
+        positions[key.value] = members.count
+        members.append((key, item))
+    }
+
+    /// The table as a tree.
+    var tree: JSONTree {
+        JSONTree(
+            .object(
+                members.map { member in
+                    JSONTree.Member(
+                        key: member.key.value, place: member.key.place,
+                        value: TOMLTable.tree(of: member.item, at: member.key.place))
+                }), at: place)
+    }
+
+    private static func tree(of item: Item, at place: TextPosition) -> JSONTree {
+        switch item {
+        case .value(let tree): tree
+        case .table(let table): table.tree
+        case .tables(let tables): JSONTree(.array(tables.all.map(\.tree)), at: place)
+        }
+    }
+}

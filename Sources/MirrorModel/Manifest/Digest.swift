@@ -110,3 +110,161 @@ package enum Hex {
         }
     }
 }
+
+/// Why a text is not the digest that it is declared to be.
+public enum DigestFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+    /// It has a prefix such as `sha256:` before the digits.
+    case prefixed(String)
+    /// It has a character that is not a hexadecimal digit.
+    case notHexadecimal(Character)
+    /// It has another number of digits than the algorithm's.
+    case length(digits: Int, of: DigestAlgorithm)
+    /// It is base64, as Subresource Integrity writes it.
+    case integrity(DigestAlgorithm)
+
+    /// What is wrong and what would be right, as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .prefixed(let prefix):
+            "\(Quoted(prefix)) stands before the digits; write the hexadecimal digits alone"
+        case .notHexadecimal(let character):
+            "\(Quoted(String(character))) is not a hexadecimal digit"
+        case .length(let digits, let algorithm):
+            "it has \(Counted(digits, "hexadecimal digit")); \(algorithm.rawValue) has"
+                + " \(algorithm.byteCount * 2)"
+        case .integrity(let algorithm):
+            "it is written as for integrity; write \"integrity\": \"\(algorithm.rawValue)-…\""
+        }
+    }
+}
+
+extension Digest {
+    /// Reads the hexadecimal digits of a declared digest. Throws the flaw.
+    public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestFlaw) {
+        if let digest = Digest(algorithm, hex: text) {
+            self = digest
+            return
+        }
+        let name = algorithm.rawValue
+        let lowercase = text.lowercased()
+        for prefix in ["\(name):", "\(name)=", "0x"] where lowercase.hasPrefix(prefix) {
+            throw .prefixed(String(text.prefix(prefix.count)))
+        }
+        if lowercase.hasPrefix("\(name)-") { throw .integrity(algorithm) }
+        if let character = text.first(where: { !$0.isHexDigit || !$0.isASCII }) {
+            throw .notHexadecimal(character)
+        }
+        throw .length(digits: text.utf8.count, of: algorithm)
+    }
+}
+
+/// Subresource Integrity metadata: `sha512-…base64…`, several separated by spaces.
+package enum Integrity {
+    /// A digest as metadata: its algorithm, a hyphen, and the value in base64.
+    package static func text(of digest: Digest) -> String {
+        digest.algorithm.rawValue + "-" + Base64.encode(digest.bytes)
+    }
+
+    /// The digest of the strongest algorithm that the text names (SRI §3.3.3).
+    ///
+    /// sha1 is read because npm wrote it. An unknown algorithm is skipped if a known one stands beside
+    /// it. Options after `?` are ignored, as the specification says.
+    package static func strongest(in text: String) throws(IntegrityFlaw) -> Digest {
+        var strongest: Digest?
+        var unknown: String?
+        for metadata in text.split(whereSeparator: { " \t\n\r".contains($0) }) {
+            guard let dash = metadata.firstIndex(of: "-") else {
+                throw .malformed(String(metadata))
+            }
+            let name = String(metadata[..<dash])
+            guard let algorithm = DigestAlgorithm(rawValue: name.lowercased()) else {
+                unknown = unknown ?? name
+                continue
+            }
+            let value = metadata[metadata.index(after: dash)...].split(
+                separator: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
+            guard let bytes = Base64.decode(value.utf8) else {
+                throw .malformed(String(metadata))
+            }
+            guard let digest = Digest(algorithm, bytes: bytes) else {
+                throw .length(bytes: bytes.count, of: algorithm)
+            }
+            if let previous = strongest {
+                if previous.algorithm == algorithm, previous != digest { throw .several(algorithm) }
+                if algorithm <= previous.algorithm { continue }
+            }
+            strongest = digest
+        }
+        if let strongest { return strongest }
+        if let unknown { throw .algorithm(unknown) }
+        throw .malformed(text)
+    }
+}
+
+/// Why a text is no integrity metadata that mirror can use.
+package enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+    /// It is not `algorithm-base64`.
+    case malformed(String)
+    /// It names only algorithms that are not known.
+    case algorithm(String)
+    /// The value has another length than the algorithm's.
+    case length(bytes: Int, of: DigestAlgorithm)
+    /// It gives two values of its strongest algorithm.
+    case several(DigestAlgorithm)
+
+    /// What is wrong and what would be right, as the end of a sentence.
+    package var description: String {
+        switch self {
+        case .malformed(let text): "\(Quoted(text)) is not of the form sha512-…base64…"
+        case .algorithm(let name): "\(Quoted(name)) is none of sha256, sha384 and sha512"
+        case .length(let bytes, let algorithm):
+            "the value has \(Counted(bytes, "byte")); \(algorithm.rawValue) has \(algorithm.byteCount)"
+        case .several(let algorithm):
+            "it has two different \(algorithm.rawValue) values; give the one of the bytes"
+        }
+    }
+}
+
+/// SHA-256 digests of consecutive pieces of a file; the last piece may be shorter.
+public struct Pieces: Sendable, Hashable {
+    /// The length of a piece in bytes; greater than 0.
+    public let length: Int64
+    /// The digests one after the other, 32 bytes each: a large file has very many.
+    private let packed: [UInt8]
+
+    /// Takes a length and digests; nil when the length is not positive, there are no digests, or
+    /// one of them is not a sha256.
+    public init?(length: Int64, digests: [Digest]) {
+        guard digests.allSatisfy({ $0.algorithm == .sha256 }) else { return nil }
+        self.init(length: length, packed: digests.flatMap(\.bytes))
+    }
+
+    /// Takes a length and the bytes of the digests; nil when the length is not positive or the bytes
+    /// are not one or more whole digests.
+    public init?(length: Int64, packed: [UInt8]) {
+        let size = DigestAlgorithm.sha256.byteCount
+        guard length > 0, !packed.isEmpty, packed.count.isMultiple(of: size) else { return nil }
+        self.length = length
+        self.packed = packed
+    }
+
+    /// How many pieces there are.
+    public var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
+
+    /// The bytes of one piece's sha256, counted from 0.
+    public func sha256(at position: Int) -> ArraySlice<UInt8> {
+        let size = DigestAlgorithm.sha256.byteCount
+        return packed[(position * size)..<((position + 1) * size)]
+    }
+
+    /// One digest a piece.
+    public var digests: [Digest] {
+        (0..<count).compactMap { Digest(.sha256, bytes: Array(sha256(at: $0))) }
+    }
+
+    /// Whether a file of this size has this number of pieces.
+    public func fits(size: Int64) -> Bool {
+        let (whole, rest) = size.quotientAndRemainder(dividingBy: length)
+        return Int64(count) == max(whole + (rest > 0 ? 1 : 0), 1)
+    }
+}

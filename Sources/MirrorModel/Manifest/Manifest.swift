@@ -43,3 +43,37 @@ public struct Manifest: Sendable {
         self.resources = ResourceTable(resources)
     }
 }
+
+extension Manifest {
+    /// The URL of one of the first resources that most likely needs a request; nil says nothing.
+    ///
+    /// It does unless an option leaves it out, or its bytes are there without an index.
+    ///
+    /// - Parameter isEmpty: whether the root has no index yet.
+    package func likelyRequest(inEmptyTree isEmpty: Bool) -> SourceURL? {
+        resources.prefix(64).first { resource in
+            resource.primary.url.scheme != .file
+                && (isEmpty || resource.pin == nil && resource.refresh == .always)
+        }?.primary.url
+    }
+}
+
+extension Manifest {
+    /// The manifest without its declarations about bytes: every file is asked for, and any version
+    /// is right.
+    ///
+    /// So a run fetches the present versions, whatever was pinned before.
+    public var withoutPins: Manifest {
+        var copy = self
+        copy.resources = ResourceTable(
+            resources.lazy.map { resource in
+                var resource = resource
+                resource.digests = []
+                resource.size = nil
+                resource.pieces = nil
+                resource.refresh = .always
+                return resource
+            })
+        return copy
+    }
+}

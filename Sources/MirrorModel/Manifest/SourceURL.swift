@@ -38,6 +38,14 @@ public struct SourceURL: Sendable, Hashable {
     public var path: String {
         String(decoding: requestText.utf8.prefix(pathEnd).dropFirst(pathStart), as: UTF8.self)
     }
+    /// The bytes of the path up to its last slash.
+    var folderBytes: [UInt8] {
+        var text = requestText
+        return text.withUTF8 { text in
+            let path = text[pathStart..<pathEnd]
+            return Array(path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)])
+        }
+    }
     /// The query without its `?`; nil when there is none.
     public var query: String? {
         if pathEnd == requestText.utf8.count { return nil }
@@ -76,4 +84,153 @@ public struct SourceURL: Sendable, Hashable {
 extension SourceURL: CustomStringConvertible {
     /// The URL for people: user information and query left out, without a sign of them.
     public var description: String { withoutSecrets }
+}
+
+extension SourceURL {
+    /// The URL without user name and password.
+    var withoutUserInfo: SourceURL {
+        if userInfo == nil { return self }
+        return SourceURL(URLAuthority(origin), pathAndQuery: pathAndQuery)
+    }
+
+    /// User name and password, percent-decoded; nil when the URL has none. Never printed.
+    public var credentials: (user: String, password: String)? {
+        guard let userInfo else { return nil }
+        let halves = userInfo.utf8.split(
+            separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let texts = halves.map { String(decoding: PercentEncoding.decode($0), as: UTF8.self) }
+        return (texts[0], texts.count > 1 ? texts[1] : "")
+    }
+}
+
+extension SourceURL {
+    /// The whole URL as a manifest has it, user name and password included. Never printed.
+    public var textWithSecrets: String {
+        guard let userInfo else { return requestText }
+        let start = scheme.rawValue + "://"
+        return start + userInfo + "@" + requestText.dropFirst(start.count)
+    }
+
+    /// The URL as a reference to resolve against a folder's URL (RFC 3986 §4.2).
+    ///
+    /// Only files beneath the folder get a relative reference: they move with the folder.
+    public func reference(from folder: SourceURL?) -> String {
+        guard let folder, scheme == .file, folder.scheme == .file, folder.path.last == "/",
+            path.utf8.starts(with: folder.path.utf8)
+        else { return textWithSecrets }
+        let rest = String(decoding: path.utf8.dropFirst(folder.path.utf8.count), as: UTF8.self)
+        guard let first = rest.utf8.first, first != UInt8(ascii: "/") else {
+            return textWithSecrets
+        }
+        // A colon in the first segment would make that segment a scheme.
+        let segment = rest.utf8.prefix { $0 != UInt8(ascii: "/") }
+        return segment.contains(UInt8(ascii: ":")) ? "./" + rest : rest
+    }
+}
+
+extension SourceURL {
+    /// The reference to a name beneath a folder, in which no byte has a meaning but the slash.
+    package static func reference(toName name: String) -> String {
+        var text = Array("./".utf8)
+        for byte in name.utf8 {
+            // Servers exist that take a plus sign for a space, as S3 does; apt escapes it too.
+            if PercentEncoding.isPathByte(byte), byte != UInt8(ascii: "+") {
+                text.append(byte)
+            } else {
+                PercentEncoding.append(byte, to: &text)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A value of a query, in which no byte has a meaning of its own.
+    package static func queryValue(_ text: String) -> String {
+        var value: [UInt8] = []
+        for byte in text.utf8 {
+            let isPlain = PercentEncoding.isPathByte(byte) && !"+&=;".utf8.contains(byte)
+            if isPlain { value.append(byte) } else { PercentEncoding.append(byte, to: &value) }
+        }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    /// The text with each `%XX` replaced by its byte; nil if the bytes are no UTF-8.
+    package static func decoded(_ text: some StringProtocol) -> String? {
+        String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self)
+    }
+}
+
+extension SourceURL {
+    /// The `file:` URL of a folder, ending in `/`, to resolve references against.
+    ///
+    /// Nil when the path is not absolute.
+    public init?(folder path: String) {
+        self.init(file: path.utf8.last == UInt8(ascii: "/") ? path : path + "/")
+    }
+
+    /// The `file:` URL of a file; nil when the path is not absolute.
+    public init?(file path: String) {
+        guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { return nil }
+        var text: [UInt8] = []
+        for byte in path.utf8 {
+            if PercentEncoding.isPathByte(byte) {
+                text.append(byte)
+            } else {
+                PercentEncoding.append(byte, to: &text)
+            }
+        }
+        self.init(
+            URLAuthority(Origin(scheme: .file, host: "", port: 0)),
+            pathAndQuery: String(decoding: DotSegments.remove(from: text), as: UTF8.self))
+    }
+
+    /// The path of a `file:` URL in the file system; nil for another scheme.
+    public var filePath: String? {
+        guard scheme == .file else { return nil }
+        return String(decoding: PercentEncoding.decode(path.utf8), as: UTF8.self)
+    }
+
+    /// The last path segment, percent-decoded; nil when no file can have that name.
+    public var lastSegment: String? {
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) }
+        let bytes = PercentEncoding.decode(path.utf8[(start ?? path.startIndex)...])
+        guard !bytes.isEmpty, bytes.count <= 255, !bytes.contains(UInt8(ascii: "/")),
+            !bytes.elementsEqual(".".utf8), !bytes.elementsEqual("..".utf8),
+            let name = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        let hasControl = name.unicodeScalars.contains {
+            $0.value < 0x20 || (0x7F..<0xA0).contains($0.value)
+        }
+        return hasControl ? nil : name
+    }
+}
+
+/// Scheme, user, host and port: one object for many URLs, which differ in path and query only.
+final class URLAuthority: Sendable {
+    let origin: Origin
+    let userInfo: String?
+    /// The origin as text: it is asked for several times a transfer.
+    let site: String
+    /// A hash of host and port: there is a request to the same authority for each of many files.
+    let serverHash: Int
+
+    init(_ origin: Origin, userInfo: String? = nil) {
+        self.origin = origin
+        self.userInfo = userInfo
+        site = origin.description
+        var hasher = Hasher()
+        hasher.combine(origin.host)
+        hasher.combine(origin.port)
+        serverHash = hasher.finalize()
+    }
+}
+
+extension URLAuthority: Hashable {
+    static func == (one: URLAuthority, other: URLAuthority) -> Bool {
+        one === other || (one.origin == other.origin && one.userInfo == other.userInfo)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+        hasher.combine(userInfo)
+    }
 }

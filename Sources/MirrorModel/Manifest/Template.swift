@@ -44,3 +44,237 @@ public struct HeaderField: Sendable, Hashable {
         self.value = value
     }
 }
+
+extension Template {
+    /// Reads `${NAME}` and `$$`; throws when a dollar sign is neither.
+    public init(_ text: String) throws(TemplateFlaw) {
+        guard text.utf8.contains(UInt8(ascii: "$")) else {
+            self.init(literal: text)
+            return
+        }
+        var pieces: [Piece] = []
+        var literal = ""
+        var rest = text[...]
+        while let (before, after) = rest.halves(atFirst: "$") {
+            literal += before
+            rest = after
+            switch rest.utf8.first {
+            case UInt8(ascii: "$"):
+                literal += "$"
+                rest = rest[rest.utf8.index(after: rest.startIndex)...]
+            case UInt8(ascii: "{"):
+                let braced = rest[rest.utf8.index(after: rest.startIndex)...]
+                guard let (inside, after) = braced.halves(atFirst: "}") else { throw .unclosed }
+                let name = String(inside)
+                guard Template.isName(name) else { throw .name(name) }
+                if !literal.isEmpty { pieces.append(.literal(literal)) }
+                literal = ""
+                pieces.append(.variable(name))
+                rest = after
+            default: throw .loneDollar
+            }
+        }
+        literal += rest
+        if !literal.isEmpty { pieces.append(.literal(literal)) }
+        self.init(pieces: pieces)
+    }
+
+    /// Whether a text can name an environment variable: letters, digits and `_`, no digit first.
+    public static func isName(_ text: some StringProtocol) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// Whether the template has no variable to fill in.
+    public var isLiteral: Bool { variables.isEmpty }
+
+    /// The text with each variable replaced; nil when one has no value.
+    public func filled(by value: (String) -> String?) -> String? {
+        var text = ""
+        for piece in pieces {
+            switch piece {
+            case .literal(let literal): text += literal
+            case .variable(let name):
+                guard let value = value(name) else { return nil }
+                text += value
+            }
+        }
+        return text
+    }
+}
+
+extension Template: CustomStringConvertible {
+    /// The template as it is written in a manifest, with `$` doubled.
+    public var description: String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .literal(let literal):
+                text += literal.parts(at: "$", keepingEmpty: true)
+                    .joined(separator: "$$")
+            case .variable(let name): text += "${\(name)}"
+            }
+        }
+    }
+}
+
+/// Why a text is not a template.
+public enum TemplateFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A `$` that neither another `$` nor `{` follows.
+    case loneDollar
+    /// A `${` without its `}`.
+    case unclosed
+    /// The text between the braces cannot be the name of a variable.
+    case name(String)
+
+    /// The error and its remedy, as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .loneDollar: "a $ stands alone; write $$ for a dollar sign, ${NAME} for a value"
+        case .unclosed: "a ${ has no }; write ${NAME}, or $$ for a dollar sign"
+        case .name(let name):
+            "${\(Escaped(name, limit: 40))} names no variable; use letters, digits and _"
+        }
+    }
+}
+
+/// Why a name and a value cannot be a header of a request.
+public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The name is not a token (RFC 9110 §5.6.2).
+    case name(String)
+    /// mirror sets a header of this name itself.
+    case reserved(String)
+    /// The value has a line break, which would begin another header.
+    case lineBreak
+    /// The value has another control character.
+    case controlCharacter
+
+    /// The error and its remedy, as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .name(let name): "\(Quoted(name)) is not a header name; use letters, digits and -"
+        case .reserved(let name): "mirror sets \(Escaped(name, limit: 80)) itself; leave it out"
+        case .lineBreak: "the value has a line break; write it on one line"
+        case .controlCharacter: "the value has a control character"
+        }
+    }
+
+    /// Whether the name is wrong, and not the value.
+    package var isOfName: Bool {
+        switch self {
+        case .name, .reserved: true
+        case .lineBreak, .controlCharacter: false
+        }
+    }
+
+    /// The flaw of a header's name; nil when it is sound.
+    package static func ofName(_ name: String) -> HeaderFlaw? {
+        guard Token.isToken(name.utf8) else { return .name(name) }
+        let lowercase = name.lowercased()
+        let isReserved =
+            reservedNames.contains(lowercase) || lowercase.utf8.starts(with: "if-".utf8)
+            || lowercase.utf8.starts(with: "proxy-".utf8)
+        return isReserved ? .reserved(name) : nil
+    }
+
+    /// The flaw of a header's value; nil when it is sound.
+    package static func ofValue(_ value: String) -> HeaderFlaw? {
+        for scalar in value.unicodeScalars {
+            switch scalar.value {
+            case 0x0A, 0x0D: return .lineBreak
+            case 0x09: continue
+            case 0..<0x20, 0x7F..<0xA0: return .controlCharacter
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private static let reservedNames: Set<String> = [
+        "range", "accept-encoding", "host", "content-length", "transfer-encoding", "te", "trailer",
+        "connection", "upgrade", "expect",
+    ]
+}
+
+extension HeaderField {
+    /// Whether two names are the same field: ASCII letters match in either case (RFC 9110 §5.1).
+    public func isNamed(_ other: String) -> Bool {
+        name.utf8.count == other.utf8.count
+            && zip(name.utf8, other.utf8).allSatisfy {
+                $0 == $1 || ASCII.lower($0) == ASCII.lower($1)
+            }
+    }
+
+    /// The name as a key: equal for two names of the same field.
+    var key: String { name.lowercased() }
+}
+
+extension [HeaderField] {
+    /// These fields overlaid with others, which win where names are the same.
+    public func overlaid(with others: [HeaderField]) -> [HeaderField] {
+        if others.isEmpty { return self }
+        if others.count <= 8 {
+            return filter { field in !others.contains { $0.isNamed(field.name) } } + others
+        }
+        let names = Set(others.map(\.key))
+        return filter { !names.contains($0.key) } + others
+    }
+}
+
+/// Rules for ASCII letters, without regard to any language.
+enum ASCII {
+    static func lower(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+/// Values in the order in which they came, each key once.
+///
+/// A long list keeps its keys in a set, so that reading it takes time in proportion to its length.
+package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable {
+    /// The values, in their order.
+    package private(set) var elements: [Element] = []
+    private var keys: [Key] = []
+    /// The same keys; empty while a search through them is faster.
+    private var set: Set<Key> = []
+    private static var few: Int { 8 }
+
+    package init() {}
+
+    /// Whether a value with this key is there.
+    package func contains(_ key: Key) -> Bool {
+        keys.count <= Self.few ? keys.contains(key) : set.contains(key)
+    }
+
+    /// Adds a value at the end; false, without any change, if its key is there.
+    package mutating func append(_ element: Element, key: Key) -> Bool {
+        if contains(key) { return false }
+        keys.append(key)
+        elements.append(element)
+        if keys.count > Self.few + 1 {
+            set.insert(key)
+        } else if keys.count == Self.few + 1 {
+            set = Set(keys)
+        }
+        return true
+    }
+}
+
+/// Header fields, each name once.
+package typealias HeaderList = UniqueList<String, HeaderField>
+
+extension UniqueList<String, HeaderField> {
+    /// Adds a field; false, without any change, if there is one of its name.
+    package mutating func append(_ field: HeaderField) -> Bool {
+        append(field, key: field.key)
+    }
+}
+
+/// Tags, each once.
+package typealias TagList = UniqueList<String, String>

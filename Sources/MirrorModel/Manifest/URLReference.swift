@@ -70,8 +70,10 @@ struct URLReference {
     }
 
     private static func forbiddenCharacter(_ bytes: [UInt8], _ text: String) -> URLFlaw.Reason? {
+        var isASCII = true
         for at in bytes.indices {
             let byte = bytes[at]
+            if byte >= 0x80 { isASCII = false }
             if byte == UInt8(ascii: "%") {
                 guard at + 2 < bytes.count, Hex.value(of: bytes[at + 1]) != nil,
                     Hex.value(of: bytes[at + 2]) != nil
@@ -82,8 +84,388 @@ struct URLReference {
                 return .character(Unicode.Scalar(byte))
             }
         }
+        if isASCII { return nil }
         // C1 controls are two bytes of UTF-8 and would reach logs unescaped.
         let control = text.unicodeScalars.first { (0x80..<0xA0).contains($0.value) }
         return control.map { .character($0) }
     }
+}
+
+// Strict parsing of URLs and references to them (RFC 3986). What a lenient parser would repair is
+// refused with the right spelling, because two parsers that repair differently are how a request
+// ends up at an unchecked host.
+
+extension SourceURL {
+    /// The greatest length of a URL's text in bytes.
+    public static let longestText = 16384
+
+    /// Reads an absolute URL, or a reference resolved against a base (RFC 3986 §5.2).
+    ///
+    /// The fragment is dropped, characters outside ASCII in path and query are percent-encoded as
+    /// UTF-8, and dot segments, `%2E` included, are removed.
+    public init(_ text: String, relativeTo base: SourceURL? = nil) throws(URLFlaw) {
+        do throws(URLFlaw.Reason) { try self.init(reading: text, relativeTo: base) } catch {
+            throw URLFlaw(text, error)
+        }
+    }
+
+    private init(reading text: String, relativeTo base: SourceURL?) throws(URLFlaw.Reason) {
+        let reference = try URLReference(text)
+        if let scheme = reference.scheme {
+            try self.init(scheme: scheme, reference, authority: reference.authority)
+            return
+        }
+        guard let base else { throw .relativeWithoutBase }
+        if let authority = reference.authority {
+            try self.init(scheme: base.scheme, reference, authority: authority)
+            return
+        }
+        let path: [UInt8]
+        var query = reference.query
+        if reference.path.isEmpty {
+            path = Array(base.path.utf8)
+            query = query ?? base.query.map { Array($0.utf8) }
+        } else if reference.path.first == UInt8(ascii: "/") {
+            path = DotSegments.remove(from: reference.path)
+        } else {
+            path = DotSegments.remove(from: base.folderBytes + reference.path)
+        }
+        self.init(base.authority, pathAndQuery: SourceURL.joined(path, query))
+        try checkFilePath()
+    }
+
+    private init(
+        scheme: URLScheme, _ reference: URLReference, authority: URLReference.Authority?
+    ) throws(URLFlaw.Reason) {
+        let authority = authority ?? URLReference.Authority()
+        if scheme == .file {
+            guard reference.authority != nil || reference.path.first == UInt8(ascii: "/") else {
+                throw .file("a file URL is absolute; write file:///folder/name")
+            }
+            guard authority.host.isEmpty || authority.host == "localhost",
+                authority.userInfo == nil, authority.port == nil
+            else { throw .file("a file URL has no host; write file:///folder/name") }
+        } else if authority.host.isEmpty {
+            throw .missingHost
+        }
+        var path = DotSegments.remove(from: reference.path)
+        if path.isEmpty { path = [UInt8(ascii: "/")] }
+        let origin = Origin(
+            scheme: scheme, host: scheme == .file ? "" : authority.host,
+            port: authority.port ?? scheme.defaultPort)
+        self.init(
+            URLAuthority(origin, userInfo: authority.userInfo),
+            pathAndQuery: SourceURL.joined(path, reference.query))
+        try checkFilePath()
+    }
+
+    private static func joined(_ path: [UInt8], _ query: [UInt8]?) -> String {
+        guard let query else { return String(decoding: path, as: UTF8.self) }
+        return String(decoding: path + [UInt8(ascii: "?")] + query, as: UTF8.self)
+    }
+
+    private func checkFilePath() throws(URLFlaw.Reason) {
+        guard scheme == .file else { return }
+        guard query == nil else {
+            throw .file("a file URL has no query; write %3F for a question mark")
+        }
+        for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
+            let bytes = PercentEncoding.decode(segment)
+            guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")),
+                String(validating: bytes, as: UTF8.self) != nil
+            else { throw .file("its path is none that a file can have") }
+        }
+    }
+}
+
+/// Dot segments of paths (RFC 3986 §5.2.4).
+enum DotSegments {
+    /// An absolute path without `.` and `..`, in either case of their percent-encodings.
+    static func remove(from path: [UInt8]) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        // Most paths have no dot segment, and a manifest may have a million of them.
+        if !mayHaveDotSegment(path) { return path }
+        var kept: [ArraySlice<UInt8>] = []
+        let segments = path.split(separator: slash, omittingEmptySubsequences: false).dropFirst()
+        for (position, segment) in segments.enumerated() {
+            let isLast = position == segments.count - 1
+            switch dots(in: segment) {
+            case 1: if isLast { kept.append([]) }
+            case 2:
+                _ = kept.popLast()
+                if isLast { kept.append([]) }
+            default: kept.append(segment)
+            }
+        }
+        return kept.reduce(into: []) { result, segment in
+            result.append(slash)
+            result += segment
+        }
+    }
+
+    private static func mayHaveDotSegment(_ path: [UInt8]) -> Bool {
+        var afterSlash = false
+        for byte in path {
+            if afterSlash, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
+            afterSlash = byte == UInt8(ascii: "/")
+        }
+        return false
+    }
+
+    /// 1 for `.`, 2 for `..`, 0 for any other segment.
+    private static func dots(in segment: ArraySlice<UInt8>) -> Int {
+        guard segment.count <= 6 else { return 0 }
+        let decoded = PercentEncoding.decode(segment)
+        guard !decoded.isEmpty, decoded.count <= 2 else { return 0 }
+        return decoded.allSatisfy { $0 == UInt8(ascii: ".") } ? decoded.count : 0
+    }
+}
+
+extension URLReference.Authority {
+    /// Reads `user:password@host:port`; a bracketed host is an IPv6 address (RFC 3986 §3.2).
+    init(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) {
+        var rest = bytes
+        if let mark = rest.lastIndex(of: UInt8(ascii: "@")) {
+            let user = rest[..<mark]
+            // `https://trusted.example@evil.example@host` is read differently by every parser.
+            guard !user.contains(UInt8(ascii: "@")), !user.contains(UInt8(ascii: "[")),
+                !user.contains(UInt8(ascii: "]")), user.allSatisfy({ $0 < 0x80 })
+            else { throw .host(String(decoding: rest[rest.index(after: mark)...], as: UTF8.self)) }
+            userInfo = String(decoding: user, as: UTF8.self)
+            rest = rest[rest.index(after: mark)...]
+        }
+        let hostEnd: Int
+        if rest.first == UInt8(ascii: "[") {
+            let text = String(decoding: rest, as: UTF8.self)
+            guard let close = rest.firstIndex(of: UInt8(ascii: "]")),
+                let address = IPv6Address(rest[(rest.startIndex + 1)..<close])
+            else { throw .host(text) }
+            host = address.description
+            hostEnd = close + 1
+        } else {
+            hostEnd = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+            host = try Self.name(rest[..<hostEnd])
+        }
+        let tail = rest[hostEnd...]
+        guard !tail.isEmpty else { return }
+        let digits = tail.dropFirst()
+        guard tail.first == UInt8(ascii: ":") else {
+            throw .host(String(decoding: rest, as: UTF8.self))
+        }
+        // RFC 3986 allows an empty port, which means the scheme's own.
+        if digits.isEmpty { return }
+        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
+        else { throw .port(String(decoding: digits, as: UTF8.self)) }
+        port = number
+    }
+
+    /// A DNS name or a dotted IPv4 address, in lower case.
+    private static func name(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .hostOutsideASCII(text) }
+        if bytes.isEmpty { return "" }
+        var labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
+        guard bytes.count <= 254, labels.allSatisfy(isLabel) else { throw .host(text) }
+        // Every resolver reads a name that ends in a number as an address. Some also read 0x7f.1
+        // and 010.0.0.1 as addresses, so these are refused.
+        if let last = labels.last,
+            last.allSatisfy(isDigit) || last.starts(with: "0x".utf8)
+                || last.starts(with: "0X".utf8)
+        {
+            guard labels.count == 4, labels.allSatisfy(isOctet) else { throw .host(text) }
+        }
+        return text.lowercased()
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
+        guard (1...63).contains(label.count) else { return false }
+        return label.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    static func isOctet(_ label: ArraySlice<UInt8>) -> Bool {
+        guard (1...3).contains(label.count), label.allSatisfy(isDigit) else { return false }
+        if label.count > 1, label.first == UInt8(ascii: "0") { return false }
+        return label.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } < 256
+    }
+}
+
+/// An IPv6 address, written in its one canonical form (RFC 4291 §2.2, RFC 5952 §4).
+struct IPv6Address: CustomStringConvertible {
+    private var groups: [UInt16] = []
+
+    /// Reads an address without brackets and zone; nil when it is malformed.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count >= 3, parts.count <= 9 else { return nil }
+        var gap: Int?
+        for (position, part) in parts.enumerated() {
+            if part.isEmpty {
+                let isEdge = position == 0 || position == parts.count - 1
+                // A component at the edge is empty only beside the gap: `::1`, `1::`, `::`.
+                if isEdge {
+                    let neighbour = position == 0 ? parts[1] : parts[parts.count - 2]
+                    guard neighbour.isEmpty else { return nil }
+                } else {
+                    guard gap == nil else { return nil }
+                    gap = groups.count
+                }
+            } else if position == parts.count - 1, part.contains(UInt8(ascii: ".")) {
+                let octets = part.split(
+                    separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+                guard octets.count == 4, octets.allSatisfy(URLReference.Authority.isOctet)
+                else { return nil }
+                let values = octets.compactMap { UInt16(String(decoding: $0, as: UTF8.self)) }
+                groups += [values[0] << 8 | values[1], values[2] << 8 | values[3]]
+            } else {
+                guard part.count <= 4, part.allSatisfy({ Hex.value(of: $0) != nil }),
+                    let value = UInt16(String(decoding: part, as: UTF8.self), radix: 16)
+                else { return nil }
+                groups.append(value)
+            }
+        }
+        if let gap {
+            guard groups.count < 8 else { return nil }
+            groups.insert(contentsOf: Array(repeating: 0, count: 8 - groups.count), at: gap)
+        }
+        guard groups.count == 8 else { return nil }
+    }
+
+    /// The address in lower case, without leading zeros, the first longest run of zeros as `::`.
+    var description: String {
+        var best = 0..<0
+        var at = 0
+        while at < 8 {
+            let end = groups[at...].firstIndex { $0 != 0 } ?? 8
+            if end - at > best.count, end - at > 1 { best = at..<end }
+            at = max(end, at + 1)
+        }
+        let text = { (slice: ArraySlice<UInt16>) in
+            slice.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        if best.isEmpty { return text(groups[...]) }
+        return text(groups[..<best.lowerBound]) + "::" + text(groups[best.upperBound...])
+    }
+}
+
+/// A text that is not the address of a source, and why it is none.
+public struct URLFlaw: Error, Sendable, Hashable {
+    /// The text between quotation marks, without what may be secret in it.
+    private let quoted: String
+    /// Why it is none.
+    public let reason: Reason
+
+    init(_ text: String, _ reason: Reason) {
+        (quoted, self.reason) = (QuotedURL(text).description, reason)
+    }
+
+    /// Why a text is not the address of a source.
+    public enum Reason: Error, Sendable, Hashable {
+        /// It is empty.
+        case empty
+        /// It has a scheme that is none of http, https and file.
+        case scheme(String)
+        /// It is relative, and there is no base to resolve it against.
+        case relativeWithoutBase
+        /// It has no host where http and https need one.
+        case missingHost
+        /// The host is not valid: a bad name, or a malformed address literal.
+        case host(String)
+        /// The host has characters outside ASCII; it must be written in its `xn--` form.
+        case hostOutsideASCII(String)
+        /// The port is not a number from 1 to 65535.
+        case port(String)
+        /// It has a character that must be percent-encoded, or that may not stand in a URL at all.
+        case character(Unicode.Scalar)
+        /// It has a `%` without two hexadecimal digits.
+        case percent
+        /// It is a `file` URL with a host, a relative path, or a path that no file can have.
+        case file(String)
+        /// It is longer than `SourceURL.longestText`.
+        case long(bytes: Int)
+    }
+}
+
+extension URLFlaw: CustomStringConvertible {
+    /// The text, then the error and its remedy.
+    public var description: String { "\(quoted): \(reason)" }
+}
+
+extension URLFlaw.Reason: CustomStringConvertible {
+    /// The error and its remedy, as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .empty: "it is empty; write an http or https URL"
+        case .scheme(let scheme):
+            "\(Quoted(scheme)) is not a scheme that mirror fetches from; write https:// or http://"
+        case .relativeWithoutBase:
+            "it is relative and there is nothing to resolve it against; add a base or write it whole"
+        case .missingHost: "it has no host; write https://host/path"
+        case .host(let host): "\(Quoted(host)) is not a host name or an address"
+        case .hostOutsideASCII(let host):
+            "the host \(Quoted(host)) is not ASCII; write its xn-- form"
+        case .port(let port): "the port \(Quoted(port)) is not a number from 1 to 65535"
+        case .character(let scalar): Self.advice(on: scalar)
+        case .percent: "it has a % without two hexadecimal digits; write %25 for a percent sign"
+        case .file(let reason): reason
+        case .long(let bytes):
+            "it has \(bytes) bytes, more than the \(SourceURL.longestText) that mirror takes"
+        }
+    }
+
+    private static func advice(on scalar: Unicode.Scalar) -> String {
+        switch scalar.value {
+        case 0x20: "it has a space; write %20"
+        case 0x5C: "it has a backslash; write / between segments, or %5C"
+        case 0..<0x20, 0x7F..<0xA0: "it has a control character"
+        default: "it has a \(Quoted(String(scalar))); write \(PercentEncoding.encode(scalar))"
+        }
+    }
+}
+
+/// A URL without its scheme, `www.example.com/x`, which a URL's grammar takes for a relative path.
+package enum BareHost {
+    /// The host, with its port, that a reference begins with; nil when it begins with none.
+    ///
+    /// A text is a host if it has a port, begins with `www.`, or ends in a domain that no folder name has.
+    package static func find(in reference: String) -> String? {
+        if reference.utf8.first == UInt8(ascii: "/") { return nil }
+        let start = Substring(reference.utf8.prefix { $0 != UInt8(ascii: "/") })
+        guard start.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") })
+        else { return nil }
+        // Text before an @ may be a password, which no message may show.
+        if start.utf8.contains(UInt8(ascii: "@")) { return nil }
+        let isFolder = start.utf8.count < reference.utf8.count
+        let (host, port) = start.halves(atLast: ":") ?? (start, "")
+        let isPort = !port.isEmpty && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let lowered = host.lowercased()
+        if isPort, lowered == "localhost" || lowered.utf8.contains(UInt8(ascii: ".")) {
+            return String(start)
+        }
+        guard isFolder, port.isEmpty else { return nil }
+        return Array(lowered.utf8).withUnsafeBufferPointer { isHost($0) } ? String(start) : nil
+    }
+
+    /// Whether the first component of a path, which has more of them, looks like a host; in lower case.
+    static func isHost(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
+        if name.starts(with: "www.".utf8) { return dot > 3 }
+        let domain = name[(dot + 1)...]
+        return domains.contains { domain.elementsEqual($0) }
+    }
+
+    private static let domains: [[UInt8]] = ["com", "org", "net", "edu", "gov", "io", "dev"]
+        .map { Array($0.utf8) }
 }

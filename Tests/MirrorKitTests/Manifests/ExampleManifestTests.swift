@@ -72,15 +72,6 @@ import Testing
         #expect(decoded.warnings.count == 2)
     }
 
-    @Test func everyKeyIsInTheExample() throws {
-        let json = try CaseFiles.text(CaseFiles.project + "/manifests/example.json")
-        let keys =
-            TopKey.allCases.map(\.rawValue) + DefaultsKey.allCases.map(\.rawValue)
-            + ResourceKey.allCases.map(\.rawValue) + MirrorKey.allCases.map(\.rawValue)
-            + PiecesKey.allCases.map(\.rawValue)
-        for key in keys { #expect(json.contains("\"\(key)\":"), "\(key) is not shown") }
-    }
-
     @Test func metalinkExampleGivesTheSameModel() throws {
         let decoded = try read("example.meta4")
         let resources = Array(decoded.manifest.resources)

@@ -144,3 +144,113 @@ final class MetalinkDialect: XMLDialect {
         return DigestAlgorithm(rawValue: name.split(separator: "-").joined())
     }
 }
+
+/// Finds the places for size and hash in a Metalink, before each file's first `url`.
+///
+/// The additions have the same white space as the text around them. Values that are declared already
+/// stay as they are.
+struct MetalinkPinPlaces {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The additions, in the order of the text.
+    func changes(for values: [Int: PinnedValues]) -> [TextChange] {
+        var changes: [TextChange] = []
+        var last = -1
+        walk { number, tag in
+            guard tag.localName == "url", number != last, let value = values[number] else { return }
+            last = number
+            let separator = SpaceAround.lineStart(before: tag.start, in: bytes) ?? []
+            let prefix = tag.name.dropLast(tag.localName.count)
+            var text: [UInt8] = []
+            if let size = value.size {
+                text += "<\(prefix)size>\(size)</\(prefix)size>".utf8 + separator
+            }
+            if let sha256 = value.sha256 {
+                text += "<\(prefix)hash type=\"sha-256\">\(sha256)</\(prefix)hash>".utf8
+                text += separator
+            }
+            changes.append(TextChange(tag.start..<tag.start, text))
+        }
+        return changes
+    }
+
+    /// Calls the body with each start tag right inside a file, and the file's number.
+    private func walk(_ body: (_ number: Int, _ tag: XMLTagScanner.Tag) -> Void) {
+        var scanner = XMLTagScanner(bytes)
+        var depth = 0
+        var number = -1
+        var isInside = false
+        while let tag = scanner.next() {
+            if tag.isEnd {
+                depth -= 1
+                continue
+            }
+            if depth == 1 {
+                isInside = tag.localName == "file"
+                if isInside { number += 1 }
+            }
+            if depth == 2, isInside { body(number, tag) }
+            if !tag.isEmpty { depth += 1 }
+        }
+    }
+}
+
+/// Writes a manifest as Metalink 4 (RFC 5854): the size, digests and sources of each resource.
+struct MetalinkEncoder: ManifestEncoder {
+    private var bytes: [UInt8] = []
+    private let folder: SourceURL?
+
+    init(folder: SourceURL?) { self.folder = folder }
+
+    var pendingBytes: Int { bytes.count }
+
+    mutating func take() -> [UInt8] {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return bytes
+    }
+
+    mutating func begin(_ manifest: Manifest) {
+        bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8
+        bytes += "<metalink xmlns=\"\(MetalinkDialect.namespace)\">\n".utf8
+    }
+
+    mutating func add(_ resource: Resource) {
+        bytes += "  <file".utf8
+        XMLText.appendAttribute("name", resource.target.path, to: &bytes)
+        bytes += ">\n".utf8
+        if let size = resource.size { bytes += "    <size>\(size)</size>\n".utf8 }
+        for digest in resource.digests {
+            let type = MetalinkEncoder.type(of: digest.algorithm)
+            bytes += "    <hash type=\"\(type)\">\(digest.hex)</hash>\n".utf8
+        }
+        if let pieces = resource.pieces {
+            bytes += "    <pieces length=\"\(pieces.length)\" type=\"sha-256\">\n".utf8
+            for position in 0..<pieces.count {
+                bytes += "      <hash>\(Hex.encode(pieces.sha256(at: position)))</hash>\n".utf8
+            }
+            bytes += "    </pieces>\n".utf8
+        }
+        for (position, source) in resource.sources.enumerated() {
+            bytes += "    <url priority=\"\(position + 1)\">".utf8
+            let url = source.url.reference(from: folder)
+            XMLText.append(url, isAttribute: false, to: &bytes)
+            bytes += "</url>\n".utf8
+        }
+        bytes += "  </file>\n".utf8
+    }
+
+    mutating func end() { bytes += "</metalink>\n".utf8 }
+
+    /// IANA's hash function textual names.
+    static func type(of algorithm: DigestAlgorithm) -> String {
+        switch algorithm {
+        case .md5: "md5"
+        case .sha1: "sha-1"
+        case .sha256: "sha-256"
+        case .sha384: "sha-384"
+        case .sha512: "sha-512"
+        }
+    }
+}
