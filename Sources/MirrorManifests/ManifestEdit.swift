@@ -50,7 +50,7 @@ package struct ManifestEdit {
     var isList: MirrorError {
         MirrorError(
             .manifestInvalid,
-            "\(label.printable): it is \(decoded.list?.title ?? "a list"), not a manifest, so nothing is written into it. Import it into a manifest first."
+            "\(label.printable): it is \(decoded.list?.kind.title ?? "a list"), not a manifest, so nothing is written into it. Import it into a manifest first."
         )
     }
 

@@ -4,6 +4,10 @@ internal import MirrorModel
 ///
 /// The digest in `C:` is of a part of the file, so nothing is pinned.
 enum AlpineList {
+    static var kind: ListKind {
+        ListKind("an APKINDEX", "plain text", .text(read), .line { $0.text.hasPrefix("C:Q1") })
+    }
+
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var fields: [Substring: ListWord] = [:]
         for line in text {

@@ -5,6 +5,10 @@ internal import MirrorModel
 /// The URIs of a file stand on one line with tabs between them; the indented lines beneath it are
 /// the file's options.
 enum AriaList {
+    static var kind: ListKind {
+        ListKind("an aria2 input file", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         if line.isIndented {
             return option(in: line) == nil ? "is no option such as out=NAME" : nil

@@ -2,6 +2,10 @@ internal import MirrorModel
 
 /// `manifest-sha256.txt` of a BagIt bag, or one with another algorithm (RFC 8493 §2.1.3).
 enum BagList {
+    static var kind: ListKind {
+        ListKind("a BagIt manifest", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         guard let sum = sum(in: line) else { return "is no digest and a path" }
         return sum.name.value.hasPrefix("data/") ? nil : "names a path outside data/"
@@ -35,6 +39,10 @@ enum BagList {
 
 /// `fetch.txt` of a BagIt bag: URL, length or `-`, and path (RFC 8493 §2.2.3).
 enum BagFetchList {
+    static var kind: ListKind {
+        ListKind("BagIt's fetch.txt", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         let words = line.words
         guard words.count >= 3 else { return "is not a URL, a length and a path" }

@@ -2,6 +2,12 @@ internal import MirrorModel
 
 /// An answer of S3's ListObjectsV2, or of its ListObjects: each `Contents` is an object.
 final class BucketDialect: ListDialect {
+    static var kind: ListKind {
+        ListKind(
+            "an S3 listing", "XML", .dialect { BucketDialect($0) }, .root("ListBucketResult"),
+            base: { $0.beside("/." + $0.path + ($0.path.utf8.last == 0x2F ? "" : "/")) })
+    }
+
     private var key: ListWord?
     private var size: ListWord?
     private var isCutOff = false

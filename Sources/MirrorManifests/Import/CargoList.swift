@@ -2,6 +2,14 @@ internal import MirrorModel
 
 /// Cargo.lock: the packages that come from crates.io.
 enum CargoList {
+    static var kind: ListKind {
+        ListKind(
+            "Cargo.lock", "TOML", .tree(read),
+            .toml { tree in
+                (tree["package"]?.elements ?? []).contains { $0["source"]?.string != nil }
+            })
+    }
+
     private static let registries = [
         "registry+https://github.com/rust-lang/crates.io-index",
         "sparse+https://index.crates.io/",

@@ -2,6 +2,11 @@ internal import MirrorModel
 
 /// composer.lock: the archive (`dist`) of each package.
 enum ComposerList {
+    static var kind: ListKind {
+        ListKind(
+            "composer.lock", "JSON", .tree(read), .json(keys: ["packages-dev", "content-hash"]))
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["packages"]?.elements ?? [] { add(package, [], to: collector) }
         for package in tree["packages-dev"]?.elements ?? [] { add(package, ["dev"], to: collector) }

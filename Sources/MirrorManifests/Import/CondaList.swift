@@ -5,6 +5,12 @@ internal import MirrorModel
 /// Behind the URL stands `#` and an md5 or a sha256, with its name before it or not. conda-lock writes
 /// packages of Python as comments: `# pip NAME @ URL#sha256=…`.
 enum CondaList {
+    static var kind: ListKind {
+        ListKind(
+            "an explicit list of conda", "plain text", .text(read),
+            .line { $0.trimmed == "@EXPLICIT" })
+    }
+
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text where !line.isBlank && line.trimmed != "@EXPLICIT" {
             if !line.isComment {

@@ -2,6 +2,10 @@ internal import MirrorModel
 
 /// CycloneDX in JSON: the references of a component that are of type `distribution`.
 enum CycloneList {
+    static var kind: ListKind {
+        ListKind("CycloneDX", "JSON", .tree(read), .json(keys: ["bomFormat"]))
+    }
+
     /// A distribution of a component.
     private struct Distribution {
         let url: ListWord

@@ -2,6 +2,14 @@ internal import MirrorModel
 
 /// Sources of flatpak-builder: an array, or a module or manifest that has them.
 enum FlatpakList {
+    static var kind: ListKind {
+        ListKind(
+            "flatpak-builder sources", "JSON", .tree(read),
+            .json(keys: ["sources", "modules"]) { element in
+                element["type"]?.string.map(kinds.contains) ?? false
+            })
+    }
+
     /// The types of sources.
     static let kinds: Set<String> = [
         "archive", "file", "extra-data", "git", "bzr", "svn", "dir", "script", "inline", "shell",

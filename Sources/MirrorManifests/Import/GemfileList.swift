@@ -2,6 +2,12 @@ internal import MirrorModel
 
 /// Gemfile.lock: the gems of its GEM sections, and their digests in CHECKSUMS.
 enum GemfileList {
+    static var kind: ListKind {
+        ListKind(
+            "Gemfile.lock", "plain text", .text(read),
+            .line { ["GEM", "GIT", "PATH"].contains($0.text) })
+    }
+
     /// A gem: `NAME (VERSION)` or `NAME (VERSION-PLATFORM)`.
     private struct Gem {
         let name: String

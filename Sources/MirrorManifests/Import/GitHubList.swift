@@ -2,6 +2,14 @@ internal import MirrorModel
 
 /// A release as GitHub's API describes it, its assets alone, or several releases.
 enum GitHubList {
+    static var kind: ListKind {
+        ListKind(
+            "a GitHub release", "JSON", .tree(read),
+            .json(
+                keys: ["assets", "browser_download_url"],
+                isElement: { $0["browser_download_url"] != nil || $0["assets"] != nil }))
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         if tree["browser_download_url"] != nil { return add(tree, in: nil, to: collector) }
         if let assets = tree["assets"] {

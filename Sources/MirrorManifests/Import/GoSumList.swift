@@ -6,6 +6,10 @@ internal import MirrorModel
 /// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
 /// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
 enum GoSumList {
+    static var kind: ListKind {
+        ListKind("go.sum", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         let words = line.words
         let isSum = words.count == 3 && words[1].hasPrefix("v") && words[2].hasPrefix("h1:")

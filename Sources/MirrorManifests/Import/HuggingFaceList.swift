@@ -5,6 +5,23 @@ internal import MirrorModel
 /// The digest of a large file is its sha256; the one of a small file is git's, which is not a
 /// digest of the file's bytes.
 enum HuggingFaceList {
+    static var kind: ListKind {
+        ListKind(
+            "a Hugging Face tree", "JSON", .tree(read),
+            .json(keys: []) { element in
+                element["path"] != nil && (element["oid"] != nil || element["size"] != nil)
+                    && ["file", "directory"].contains(element["type"]?.string)
+            },
+            base: { url in
+                // `/api/models/A/B/tree/REV` lists what `/A/B/resolve/REV/` serves.
+                let parts = url.path.split(separator: "/")
+                guard parts.count >= 6, parts[0] == "api", parts[4] == "tree" else { return nil }
+                let kind = parts[1] == "models" ? [] : [parts[1]]
+                let folders = kind + [parts[2], parts[3], "resolve", parts[5]]
+                return url.beside("/" + folders.joined(separator: "/") + "/")
+            })
+    }
+
     /// How many files one answer of the API has at most.
     private static let mostEntries = 1000
 

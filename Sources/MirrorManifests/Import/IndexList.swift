@@ -8,6 +8,15 @@ internal import MirrorSystem
 /// Files and folders under the listing's own URL are entries. Other links lead elsewhere: to the folder
 /// above, to the same listing in another order, to the server's maker.
 enum IndexList {
+    static var kind: ListKind {
+        ListKind(
+            "a directory listing", "HTML or JSON", .tree(read),
+            // Many folders are called alike.
+            name: { url in
+                ([url.host[...]] + url.path.parts(at: "/")).joined(separator: "-")
+            })
+    }
+
     /// Whether a page calls itself a listing.
     static func isListing(_ page: HTMLPage) -> Bool {
         let marks = ["index of", "directory listing", "directory: /"]

@@ -237,7 +237,8 @@ final class ListCollector {
         guard !lacksBase else { return }
         lacksBase = true
         log.error(
-            at: place, "\(format.title) has names without URLs, so it does not say where they are",
+            at: place,
+            "\(format.kind.title) has names without URLs, so it does not say where they are",
             remedy: Remedy(.nameBase))
     }
 

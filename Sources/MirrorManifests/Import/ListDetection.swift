@@ -1,9 +1,9 @@
 internal import MirrorModel
 
-/// Finds the format of a text by its first lines.
+/// Finds the format of a list by the evidence that each format names.
 ///
-/// A text is of a format only by evidence: a line that only this format has, or a grammar that all of
-/// the lines fit. Formats with a narrow grammar are asked before those with a wide one.
+/// Formats are asked in the order of `ListFormat`, those with a narrow grammar before those with a
+/// wide one.
 enum ListDetection {
     /// How many lines are checked; blank lines do not count.
     private static let mostLines = 64
@@ -26,45 +26,38 @@ enum ListDetection {
         case unknown(nearest: Misfit?)
     }
 
-    /// Lines that only one format has.
-    private static var marks: [(format: ListFormat, isMark: (ListLine) -> Bool)] {
-        [
-            (.yarn, { $0.text.hasPrefix("# yarn lockfile v1") }),
-            (.pnpm, { $0.text.hasPrefix("lockfileVersion:") }),
-            (.conda, { $0.trimmed == "@EXPLICIT" }),
-            (.requirements, { $0.words.contains { $0.hasPrefix("--hash=") } }),
-            (.alpine, { $0.text.hasPrefix("C:Q1") }), (.pacman, { $0.text == "%FILENAME%" }),
-            (.gemfile, { ["GEM", "GIT", "PATH"].contains($0.text) }),
-        ]
-    }
-
-    /// Why a line cannot belong to a format; nil if it can.
-    private static var grammars: [(format: ListFormat, flaw: (ListLine) -> String?)] {
-        [
-            (.urls, URLList.flaw), (.aria2, AriaList.flaw), (.bagit, BagList.flaw),
-            (.sums, SumsList.flaw), (.bagitFetch, BagFetchList.flaw), (.pooch, PoochList.flaw),
-            (.goSum, GoSumList.flaw), (.requirements, flawOfRequirement),
-        ]
+    private static var kinds: [(format: ListFormat, evidence: [ListKind.Evidence])] {
+        ListFormat.allCases.map { ($0, $0.kind.evidence) }
     }
 
     static func format(of text: ListText) -> Finding {
-        let first = Array(text.lazy.filter { !$0.isBlank }.prefix(mostLines))
-        if let (format, _) = marks.first(where: { first.contains(where: $0.isMark) }) {
-            return .found(format)
+        let kinds = kinds
+        let format = { (isShown: (ListKind.Evidence) -> Bool) in
+            kinds.first { $0.evidence.contains(where: isShown) }?.format
         }
+        let first = Array(text.lazy.filter { !$0.isBlank }.prefix(mostLines))
+        let byMark = format { mark in
+            if case .line(let isMark) = mark { first.contains(where: isMark) } else { false }
+        }
+        if let byMark { return .found(byMark) }
         if let foreign = ForeignList.shown(by: first) { return .foreign(foreign) }
         let lines = first.filter { !$0.isComment }
-        if SumsList.isDigestAlone(lines) { return .found(.sums) }
+        let byLines = format {
+            if case .lines(let areShown) = $0 { areShown(lines) } else { false }
+        }
+        if let byLines { return .found(byLines) }
         var misfits: [Misfit] = []
-        for (format, flaw) in grammars where !lines.isEmpty {
-            guard let misfit = misfit(of: lines, format, flaw) else { return .found(format) }
-            misfits.append(misfit)
+        for (format, evidence) in kinds where !lines.isEmpty {
+            for case .grammar(let flaw) in evidence {
+                guard let misfit = misfit(of: lines, format, flaw) else { return .found(format) }
+                misfits.append(misfit)
+            }
         }
         let fields = DebianField.names(inFirstParagraphOf: first)
-        if fields.isSuperset(of: PackagesList.keys) { return .found(.debianPackages) }
-        if !fields.isDisjoint(with: ReleaseList.keys), !fields.isDisjoint(with: ReleaseList.sums) {
-            return .found(.debianRelease)
+        let byFields = format {
+            if case .fields(let areShown) = $0 { areShown(fields) } else { false }
         }
+        if let byFields { return .found(byFields) }
         let nearest = misfits.max { $0.accepted < $1.accepted }
         return .unknown(nearest: nearest.flatMap { $0.accepted * 2 > lines.count ? $0 : nil })
     }
@@ -73,7 +66,91 @@ enum ListDetection {
     static func isTOML(_ text: ListText) -> Bool {
         let lines = text.telling.prefix(3)
         return lines.contains { $0.text.hasPrefix("[") || $0.text.contains(" = ") }
-            && lines.allSatisfy { TOMLLists.flaw($0) == nil }
+            && lines.allSatisfy { flawOfTOML($0) == nil }
+    }
+
+    /// Why a line cannot be in a TOML lock file; nil if it can.
+    private static func flawOfTOML(_ line: ListLine) -> String? {
+        let text = line.trimmed
+        let begins = [
+            "[[package]]", "[[packages]]", "[package]", "[metadata]", "[options]", "[manifest]",
+            "[project]", "[build-system]",
+        ]
+        if begins.contains(where: text.hasPrefix) { return nil }
+        guard let (key, value) = text.halves(atFirst: "="), !key.isEmpty else {
+            return "neither opens a table such as [[package]] nor sets a key"
+        }
+        let isKey = key.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                || "-_. \t\"'".utf8.contains(byte)
+        }
+        return isKey && value.utf8.first != UInt8(ascii: "=") ? nil : "sets no key"
+    }
+
+    /// What the top-level keys of a text show.
+    enum JSONFinding {
+        case manifest
+        case list(ListFormat)
+        /// A list that mirror does not read.
+        case foreign(ForeignList)
+        /// An array, whose elements identify the format.
+        case array
+    }
+
+    /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
+    /// reports them.
+    static func finding(
+        inJSON bytes: ManifestBytes
+    ) throws(DecodingStop) -> JSONFinding {
+        var keys: [String: ListFormat] = [:]
+        for (format, evidence) in kinds {
+            for case .json(let own, _) in evidence {
+                for key in own { keys[key] = format }
+            }
+        }
+        var tokens = try JSONTokenizer(
+            bytes, log: DiagnosticLog(file: ""), longestText: ListReader.greatestSize)
+        do throws(DecodingStop) {
+            switch try tokens.next() {
+            case .beginArray: return .array
+            case .beginObject: break
+            default: return .manifest
+            }
+            var seen: Set<String> = []
+            while case .key = try tokens.next() {
+                let key = tokens.string
+                seen.insert(key)
+                if key == TopKey.resources.rawValue { return .manifest }
+                if let format = keys[key] { return .list(format) }
+                try tokens.skip(try tokens.next())
+            }
+            if let foreign = ForeignList.shown(by: seen) { return .foreign(foreign) }
+        } catch .unreadable(let error) { throw .unreadable(error) } catch .refused {}
+        return .manifest
+    }
+
+    /// The format of an array in JSON, by the first element that identifies one.
+    static func format(ofArray array: JSONTree) -> ListFormat? {
+        let kinds = kinds
+        for element in array.elements {
+            let found = kinds.first { kind in
+                kind.evidence.contains {
+                    if case .json(_, let isElement) = $0 { isElement(element) } else { false }
+                }
+            }
+            if let found { return found.format }
+        }
+        return nil
+    }
+
+    /// The format of a root element in XML; nil if it is none that mirror reads.
+    static func format(ofRoot root: XMLElement) -> ListFormat? {
+        kinds.first { kind in
+            kind.evidence.contains {
+                guard case .root(let name, let namespace) = $0 else { return false }
+                return root.name == name && (namespace == nil || root.namespace == namespace)
+            }
+        }?.format
     }
 
     private static func misfit(
@@ -87,13 +164,5 @@ enum ListDetection {
         return Misfit(
             format: format, accepted: flaws.count { $0 == nil }, place: line.place,
             reason: "\(Quoted(line.trimmed, limit: 40)) \(reason)")
-    }
-
-    /// The bullets of a text, and the armour of a signature, begin as pip's options do.
-    private static func flawOfRequirement(_ line: ListLine) -> String? {
-        let text = line.trimmed
-        let isOption = text.hasPrefix("-") && !text.hasPrefix("- ") && !text.hasPrefix("---")
-        return text.hasPrefix("-") && !isOption
-            ? "is no requirement and no option" : RequirementsList.flaw(line)
     }
 }

@@ -48,7 +48,8 @@ package struct ListFiles {
 
     /// What is said of a list of which nothing is left.
     package static func nothingLeft(of format: ListFormat, _ leftOut: [LeftOutEntry]) -> String {
-        ([format.title + " that lists no file that can be fetched"] + leftOut.sentences(most: 8))
+        ([format.kind.title + " that lists no file that can be fetched"]
+            + leftOut.sentences(most: 8))
             .joined(separator: "; ")
     }
 

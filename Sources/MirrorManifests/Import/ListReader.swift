@@ -14,10 +14,11 @@ struct ListReader {
     func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
         let text = try ListText(bytes, log: log)
         if let foreign = ForeignList.shown(byStart: text.start) { throw refuse(foreign) }
-        if hint.format?.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text) {
+        if hint.format?.kind.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text)
+        {
             let tree = try TOMLParser.tree(of: text, log: log)
             if let wanted = hint.format { return try read(tree, as: wanted) }
-            return try read(tree, as: try TOMLLists.format(of: tree, self))
+            return try read(tree, as: try formatOfTOML(tree))
         }
         let signed = text.signedText(log: log)
         guard log.errorCount == 0 else { throw .refused }
@@ -27,7 +28,7 @@ struct ListReader {
         } else {
             format = try detectedFormat(of: signed ?? text)
         }
-        guard let read = ListReader.textReaders[format] else { throw refuseNotation(of: format) }
+        guard case .text(let read) = format.kind.reader else { throw refuseNotation(of: format) }
         let collector = ListCollector(format, builder: builder, hint: hint)
         // A Release file is pinned to its bytes, so it is read with its signature.
         let isWhole = signed == nil || format == .debianRelease
@@ -45,7 +46,7 @@ struct ListReader {
 
     /// Reads a tree that was made of JSON or TOML.
     func read(_ tree: JSONTree, as format: ListFormat) throws(DecodingStop) -> ListCollector {
-        guard let read = ListReader.treeReaders[format] else { throw refuseNotation(of: format) }
+        guard case .tree(let read) = format.kind.reader else { throw refuseNotation(of: format) }
         let collector = ListCollector(format, builder: builder, hint: hint)
         read(tree, collector)
         collector.finish()
@@ -67,7 +68,7 @@ struct ListReader {
             log.error(
                 at: TextPosition(),
                 "this is a page of HTML, and no "
-                    + (hint.format?.title ?? "directory listing that mirror knows"),
+                    + (hint.format?.kind.title ?? "directory listing that mirror knows"),
                 remedy: isFolder
                     ? Remedy(.nameFormat, ListFormat.index.rawValue) : nil)
             throw .refused
@@ -88,29 +89,6 @@ struct ListReader {
             return false
         }
         return answered.origin == url.origin && answered.path == url.path + "/"
-    }
-
-    private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void
-
-    private static var textReaders: [ListFormat: TextReader] {
-        [
-            .urls: URLList.read, .aria2: AriaList.read, .sums: SumsList.read,
-            .bagit: BagList.read, .bagitFetch: BagFetchList.read, .pooch: PoochList.read,
-            .requirements: RequirementsList.read, .goSum: GoSumList.read,
-            .debianPackages: PackagesList.read, .debianRelease: ReleaseList.read,
-            .yarn: YarnList.read, .pnpm: PNPMList.read, .gemfile: GemfileList.read,
-            .conda: CondaList.read, .alpine: AlpineList.read, .pacman: PacmanList.read,
-        ]
-    }
-
-    private static var treeReaders: [ListFormat: (JSONTree, ListCollector) -> Void] {
-        [
-            .npm: NPMList.read, .cyclonedx: CycloneList.read, .github: GitHubList.read,
-            .huggingFace: HuggingFaceList.read, .flatpak: FlatpakList.read,
-            .pipfile: PipfileList.read, .composer: ComposerList.read, .pylock: PylockList.read,
-            .uv: UVList.read, .cargo: CargoList.read, .poetry: PoetryList.read,
-            .index: IndexList.read,
-        ]
     }
 
     private func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
@@ -137,8 +115,99 @@ struct ListReader {
     /// Refuses a text whose notation is not that of the named format.
     func refuseNotation(of format: ListFormat) -> DecodingStop {
         log.error(
-            at: TextPosition(), "this is not \(format.title), which is \(format.notation)")
+            at: TextPosition(), "this is not \(format.kind.title), which is \(format.kind.notation)"
+        )
         return .refused
+    }
+}
+
+extension ListReader {
+    /// Reads JSON; nil if the text is a manifest, or meant to be one.
+    func readJSON(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
+        let finding = try ListDetection.finding(inJSON: bytes)
+        if case .project(let project)? = hint.part {
+            return try readIndex(bytes, of: project)
+        }
+        if case .manifest = finding, hint.format == nil || hint.isForListsOnly {
+            try refuseHint()
+            return nil
+        }
+        if case .foreign(let foreign) = finding, hint.format == nil { throw refuse(foreign) }
+        let tree = try JSONTree(
+            bytes.rewound, log: builder.log, longestText: ListReader.greatestSize)
+        guard builder.log.errorCount == 0 else { throw .refused }
+        var format = hint.format
+        if format == nil {
+            format =
+                if case .folder? = hint.part {
+                    .index
+                } else if case .list(let found) = finding {
+                    found
+                } else if isFolder || !builder.check.origin.isRemote,
+                    IndexList.isListing(tree)
+                {
+                    .index
+                } else {
+                    ListDetection.format(ofArray: tree)
+                }
+        }
+        guard let format else { throw refuseArray(tree) }
+        return try read(tree, as: format)
+    }
+
+    /// Reads what a package index has of a project.
+    private func readIndex(
+        _ bytes: ManifestBytes, of project: IndexedProject
+    ) throws(DecodingStop) -> ListCollector {
+        let tree = try JSONTree(bytes.rewound, log: builder.log)
+        let collector = ListCollector(hint.format ?? .requirements, builder: builder, hint: hint)
+        guard let files = IndexedFiles(tree) else {
+            builder.log.error(at: tree.place, "this is no page of a package index (PEP 691)")
+            throw .refused
+        }
+        files.take(project, into: collector)
+        collector.finish()
+        return collector
+    }
+
+    private func refuseArray(_ tree: JSONTree) -> DecodingStop {
+        let isArray = if case .array = tree.value { true } else { false }
+        let nearest =
+            tree.elements.isEmpty
+            ? "it is empty" : "no element has browser_download_url, oid or a type of flatpak's"
+        builder.log.error(
+            at: tree.place,
+            isArray
+                ? "a manifest is an object: { \"resources\": [ … ] }; of the lists in an array mirror"
+                    + " reads github, hugging-face and flatpak: \(nearest)"
+                : "a manifest is an object: { \"resources\": [ … ] }")
+        return .refused
+    }
+
+    /// Refuses a named format or base if the text is a manifest, which has a base of its own.
+    func refuseHint() throws(DecodingStop) {
+        guard hint.format != nil || hint.base != nil, !hint.isForListsOnly else { return }
+        let what = hint.format.map { "not \($0.kind.title)" } ?? "which has a base of its own"
+        builder.log.error(at: TextPosition(), "this is a manifest, \(what)")
+        throw .refused
+    }
+}
+
+extension ListReader {
+    /// The format of a lock file in TOML; throws where mirror does not read it.
+    private func formatOfTOML(_ tree: JSONTree) throws(DecodingStop) -> ListFormat {
+        let found = ListFormat.allCases.first { format in
+            format.kind.evidence.contains {
+                if case .toml(let isShown) = $0 { isShown(tree) } else { false }
+            }
+        }
+        if let found { return found }
+        if let foreign = ForeignList.shown(byTables: tree) { throw refuse(foreign) }
+        log.error(
+            at: TextPosition(),
+            "this is TOML, but none of the lists in TOML that mirror reads (pylock, uv, poetry, cargo):"
+                + " it has neither lock-version nor content-hash nor a [[package]] with a source")
+        throw .refused
     }
 }
 
@@ -163,4 +232,24 @@ extension ManifestBytes {
         } while !chunk.isEmpty
         return whole
     }
+}
+
+extension JSONTree {
+    /// A string that is not empty, with its place; nil for anything else.
+    var word: ListWord? {
+        string.flatMap { $0.isEmpty ? nil : ListWord(value: $0, place: place) }
+    }
+
+    /// A number as it is written, with its place; nil for anything else.
+    var number: ListWord? {
+        if case .number(let text) = value { ListWord(value: text, place: place) } else { nil }
+    }
+
+    /// What a lock file calls a package: its name and its version.
+    var packageName: String {
+        [self["name"]?.string, self["version"]?.string].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// The members of an object; empty for anything else.
+    var members: [Member] { if case .object(let members) = value { members } else { [] } }
 }

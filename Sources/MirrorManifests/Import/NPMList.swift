@@ -3,6 +3,10 @@ internal import MirrorModel
 /// package-lock.json: `packages` of versions 2 and 3 has an entry for each folder in node_modules;
 /// version 1 has `dependencies`, which nest.
 enum NPMList {
+    static var kind: ListKind {
+        ListKind("package-lock.json", "JSON", .tree(read), .json(keys: ["lockfileVersion"]))
+    }
+
     /// The registry at which npm looks where nothing else is said.
     static let registry = "https://registry.npmjs.org/"
 

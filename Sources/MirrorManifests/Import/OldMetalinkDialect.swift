@@ -2,6 +2,12 @@ internal import MirrorModel
 
 /// Metalink 3: each `file` has sources with a preference, the highest first.
 final class OldMetalinkDialect: ListDialect {
+    static var kind: ListKind {
+        ListKind(
+            "Metalink 3", "XML", .dialect { OldMetalinkDialect($0) },
+            .root("metalink", in: "http://www.metalinker.org/"))
+    }
+
     private static let file = ["metalink", "files", "file"]
     private var entry: ListEntry?
     private var links: [(url: ListWord, preference: Int)] = []

@@ -5,6 +5,12 @@ internal import MirrorModel
 /// pnpm writes a small part of YAML: a key a line, two spaces for each level, and `resolution` as
 /// `{integrity: …, tarball: …}` or on lines of its own.
 enum PNPMList {
+    static var kind: ListKind {
+        ListKind(
+            "pnpm-lock.yaml", "plain text", .text(read),
+            .line { $0.text.hasPrefix("lockfileVersion:") })
+    }
+
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var isInPackages = false
         var package: Package?

@@ -2,6 +2,18 @@ internal import MirrorModel
 
 /// The index `Packages` of a Debian archive: a paragraph for each package.
 enum PackagesList {
+    static var kind: ListKind {
+        ListKind(
+            "a Debian Packages index", "plain text", .text(read),
+            .fields { $0.isSuperset(of: keys) },
+            base: { url in
+                // Names are relative to the archive, above the folder of all its releases.
+                let parts = url.path.split(separator: "/", omittingEmptySubsequences: false)
+                guard let dists = parts.lastIndex(of: "dists") else { return url.beside("./") }
+                return url.beside("/." + parts[..<dists].joined(separator: "/") + "/")
+            }, name: ReleaseList.name)
+    }
+
     static let keys: Set<String> = ["Package", "Filename"]
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {

@@ -2,6 +2,10 @@ internal import MirrorModel
 
 /// Pipfile.lock: the digests of each package's files, which a package index has.
 enum PipfileList {
+    static var kind: ListKind {
+        ListKind("Pipfile.lock", "JSON", .tree(read), .json(keys: ["_meta"]))
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         let sources = tree["_meta"]?["sources"]?.elements ?? []
         var indexes: [String: SourceURL] = [:]

@@ -2,6 +2,11 @@ internal import MirrorModel
 
 /// poetry.lock: the names and digests of each package's files, which a package index has.
 enum PoetryList {
+    static var kind: ListKind {
+        ListKind(
+            "poetry.lock", "TOML", .tree(read), .toml { $0["metadata"]?["content-hash"] != nil })
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         let metadata = tree["metadata"]
         var withoutIndex: [TextPosition] = []

@@ -2,6 +2,10 @@ internal import MirrorModel
 
 /// A registry of pooch: `NAME DIGEST [URL]` on each line, the digest a sha256 or `ALGORITHM:DIGITS`.
 enum PoochList {
+    static var kind: ListKind {
+        ListKind("a pooch registry", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         guard let words = words(of: line), words.count == 2 || words.count == 3 else {
             return "is not a name, a digest and perhaps a URL"

@@ -2,6 +2,12 @@ internal import MirrorModel
 
 /// pylock.toml (PEP 751): wheels, sdist and archive of each package.
 enum PylockList {
+    static var kind: ListKind {
+        ListKind(
+            "pylock.toml", "TOML", .tree(read),
+            .toml { $0["lock-version"] != nil && $0["packages"] != nil })
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["packages"]?.elements ?? [] {
             let wheels = package["wheels"]?.elements ?? []

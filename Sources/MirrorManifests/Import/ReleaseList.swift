@@ -6,6 +6,17 @@ internal import MirrorSystem
 /// Beneath `Caches/` the files lie as in the archive, so that apt can read the tree. The list is
 /// pinned to the bytes that were read, because the indexes are those that exactly this list names.
 enum ReleaseList {
+    static var kind: ListKind {
+        ListKind(
+            "a Debian Release file", "plain text", .text(read),
+            .fields { !$0.isDisjoint(with: keys) && !$0.isDisjoint(with: sums) }, name: name)
+    }
+
+    /// Each release of an archive has an InRelease, and each of its components a Packages.
+    static func name(ofListAt url: SourceURL) -> String? {
+        url.beside("./")?.foldersOfRelease?.joined(separator: "-")
+    }
+
     static let keys: Set<String> = ["Suite", "Codename", "Origin", "Label", "Date", "Components"]
     /// The fields that list the indexes.
     static let sums: Set<String> = ["SHA256", "SHA512", "SHA1", "MD5Sum"]

@@ -2,6 +2,23 @@ internal import MirrorModel
 
 /// `repomd.xml` and `primary.xml`: each `data`, and each `package`, is a file.
 final class RepositoryDialect: ListDialect {
+    static var kindOfIndex: ListKind {
+        kind("repomd.xml", .root("repomd", in: "http://linux.duke.edu/metadata/repo"))
+    }
+
+    static var kindOfPackages: ListKind {
+        kind("primary.xml", .root("metadata", in: "http://linux.duke.edu/metadata/common"))
+    }
+
+    private static func kind(_ title: String, _ evidence: ListKind.Evidence) -> ListKind {
+        ListKind(
+            title, "XML", .dialect { RepositoryDialect($0) }, evidence,
+            base: { url in
+                let folder = url.path.split(separator: "/").dropLast().last
+                return url.beside(folder == "repodata" ? "../" : "./")
+            })
+    }
+
     private var entry: ListEntry?
     private var digest: (algorithm: String, hex: ListWord)?
 

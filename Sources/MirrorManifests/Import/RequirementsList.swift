@@ -4,11 +4,24 @@ internal import MirrorModel
 ///
 /// Only a package index knows the files of a requirement without a URL; there its hashes find them.
 enum RequirementsList {
+    static var kind: ListKind {
+        ListKind(
+            "requirements.txt", "plain text", .text(read),
+            .line { $0.words.contains { $0.hasPrefix("--hash=") } }, .grammar(flawOfStart))
+    }
+
     /// The commands that find the files of requirements, and write down where they are.
     private static let lockCommands =
         "`pip lock -r requirements.txt` (pip 25.1 or later) or"
         + " `uv pip compile requirements.txt --format pylock.toml -o pylock.toml`"
         + " writes pylock.toml"
+
+    /// The bullets of a text, and the armour of a signature, begin as pip's options do.
+    private static func flawOfStart(_ line: ListLine) -> String? {
+        let text = line.trimmed
+        let isOption = text.hasPrefix("-") && !text.hasPrefix("- ") && !text.hasPrefix("---")
+        return text.hasPrefix("-") && !isOption ? "is no requirement and no option" : flaw(line)
+    }
 
     static func flaw(_ line: ListLine) -> String? {
         let text = line.trimmed

@@ -5,6 +5,11 @@ internal import MirrorModel
 /// The number of digits, or the name before the parentheses, tells the algorithm. A digest alone, as
 /// Maven writes them, is of the file that the list is named after: `a.jar` for `a.jar.sha1`.
 enum SumsList {
+    static var kind: ListKind {
+        ListKind(
+            "a list of checksums", "plain text", .text(read), .lines(isDigestAlone), .grammar(flaw))
+    }
+
     /// A line that was understood.
     struct Sum {
         let algorithm: DigestAlgorithm

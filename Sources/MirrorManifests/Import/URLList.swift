@@ -2,6 +2,10 @@ internal import MirrorModel
 
 /// URLs, one a line.
 enum URLList {
+    static var kind: ListKind {
+        ListKind("a list of URLs", "plain text", .text(read), .grammar(flaw))
+    }
+
     static func flaw(_ line: ListLine) -> String? {
         if line.isIndented || line.words.count != 1 { return "is not one URL alone" }
         return isURL(line.text) || line.text.hasPrefix("magnet:?")

@@ -2,6 +2,16 @@ internal import MirrorModel
 
 /// uv.lock: wheels and sdist of each package.
 enum UVList {
+    static var kind: ListKind {
+        ListKind(
+            "uv.lock", "TOML", .tree(read),
+            .toml { tree in
+                (tree["package"]?.elements ?? []).contains {
+                    !($0["source"]?.members.isEmpty ?? true)
+                }
+            })
+    }
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["package"]?.elements ?? [] {
             let tags = package["name"]?.string.map { [$0] } ?? []

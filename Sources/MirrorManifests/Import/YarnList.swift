@@ -2,6 +2,12 @@ internal import MirrorModel
 
 /// yarn.lock of yarn 1: a paragraph for each package; its names are followed by indented keys.
 enum YarnList {
+    static var kind: ListKind {
+        ListKind(
+            "yarn.lock", "plain text", .text(read),
+            .line { $0.text.hasPrefix("# yarn lockfile v1") })
+    }
+
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var package: Package?
         for line in text.telling {

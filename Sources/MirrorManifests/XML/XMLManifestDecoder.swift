@@ -81,14 +81,16 @@ private final class RootDialect: XMLDialect {
         } else if root.name == "manifest" {
             dialect = XMLManifestDialect(builder: builder)
             finding = .manifest(.xml)
-        } else if let format = XMLLists.format(of: root), hint.format ?? format == format {
+        } else if let format = ListDetection.format(ofRoot: root),
+            hint.format ?? format == format, case .dialect(let make) = format.kind.reader
+        {
             let collector = ListCollector(format, builder: builder, hint: hint)
-            dialect = XMLLists.dialect(of: collector)
+            dialect = make(collector)
             finding = .list(collector)
         } else if let wanted = hint.format {
             let name = Escaped(root.name, limit: 40)
             builder.log.error(
-                at: root.place, "the root is <\(name)>, so this is not \(wanted.title)")
+                at: root.place, "the root is <\(name)>, so this is not \(wanted.kind.title)")
         } else {
             builder.log.error(at: root.place, RootDialect.advice(on: root))
         }
