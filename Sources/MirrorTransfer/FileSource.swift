@@ -3,6 +3,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
+internal import Synchronization
 
 /// A source that is a local file, read by mirror itself (`file:`), as it was when it was looked at.
 ///
@@ -176,4 +177,299 @@ struct CopiedBytes: Sendable {
     /// The bytes; nil when they are in the part.
     let memory: [UInt8]?
     let length: Int64
+}
+
+/// One reading of a source file, as its thread and the transfer thread see it.
+final class FileReading: Sendable {
+    /// Tells it from other readings for the same job.
+    let number: Int
+    /// The id of the job.
+    let id: Int
+    /// How many bytes to ask for at once, so that a file which is fast enough brings some of them
+    /// before it counts as stalled.
+    let piece: Int
+    private let asks = Atomic(false)
+    private let arrived = Atomic(0)
+    private let givenUp = Atomic(false)
+
+    /// - Parameter stallTimeout: seconds.
+    init(number: Int, id: Int, stallTimeout: Int64) {
+        self.number = number
+        self.id = id
+        piece = Int(min(64, max(4, stallTimeout))) << 10
+    }
+
+    /// Whether nobody waits for it any more; then it ends soon, if the system lets it.
+    var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
+
+    func giveUp() { givenUp.store(true, ordering: .relaxed) }
+
+    /// Whether it waits for the file at this moment, and for no disk of mirror's own.
+    var isAsking: Bool { asks.load(ordering: .relaxed) }
+
+    /// Does what may wait for the file.
+    func asking<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        asks.store(true, ordering: .relaxed)
+        defer { asks.store(false, ordering: .relaxed) }
+        return try body()
+    }
+
+    /// Counts bytes of the file.
+    func received(_ bytes: Int) { arrived.add(bytes, ordering: .relaxed) }
+
+    /// The number of bytes since this was asked last.
+    func takeReceived() -> Int { arrived.exchange(0, ordering: .relaxed) }
+}
+
+/// What a thread found out about a source file.
+enum FileNews: Sendable {
+    /// It was looked at.
+    case found(FileSource)
+    /// Its bytes were copied: into memory, or into the part.
+    case copied(CopiedBytes)
+    /// It cannot be used.
+    case refused(Refusal)
+    /// It changed while it was read, could not be read to its end, or no thread can read it now.
+    case failed(TransportFailure)
+    /// The bytes could not be written.
+    case broken(MirrorError)
+}
+
+/// The source files that are being read for transfers. Only the transfer thread calls this class.
+///
+/// A transfer that waits for one is in the state `reading`. What is found out about a reading that has
+/// ended, or was given up, is for nobody any more.
+final class FileReadings {
+    /// One reading, and the clock that tells when too few bytes of it came for too long.
+    private struct Entry {
+        let reading: FileReading
+        var stall: StallClock
+    }
+
+    /// The readings under way, by the ids of their jobs.
+    private var running: [Int: Entry] = [:]
+    private let threads = FileThreads()
+    private let inbox: TransferInbox
+    /// Seconds.
+    let stallTimeout: Int64
+    private var asking: AskingTime
+    private var made = 0
+
+    init(inbox: TransferInbox, stallTimeout: Int64, now: Int64) {
+        asking = AskingTime(now: now)
+        self.inbox = inbox
+        self.stallTimeout = stallTimeout
+    }
+
+    /// Whether no file is being read.
+    var isEmpty: Bool { running.isEmpty }
+
+    /// The readings of which too few bytes came for too long; `now` is in milliseconds.
+    ///
+    /// Files are read whether or not sockets are, so their time is one of their own.
+    func stalled(now: Int64) -> [FileReading] {
+        asking.look(now: now)
+        if running.isEmpty { return [] }
+        let time = asking.elapsed
+        var stalled: [FileReading] = []
+        for id in Array(running.keys) {
+            guard let reading = running[id]?.reading else { continue }
+            running[id]?.stall.receive(reading.takeReceived())
+            if reading.isAsking {
+                running[id]?.stall.begin(at: time)
+            } else {
+                running[id]?.stall.end(at: time)
+            }
+            if running[id]?.stall.hasStalled(at: time) == true { stalled.append(reading) }
+        }
+        return stalled
+    }
+
+    /// Looks at a source file.
+    func look(at path: String, for transfer: Transfer) {
+        submit(for: transfer) { reading in
+            do throws(Refusal) {
+                return .found(
+                    try reading.asking { () throws(Refusal) in try FileSource(path: path) })
+            } catch { return .refused(error) }
+        }
+    }
+
+    /// Copies a source file into the part of a body, or into memory where there is none.
+    func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
+        guard let file = body.file else {
+            return submit(for: transfer) { source.readAll(by: $0) }
+        }
+        let (target, pipeline) = (transfer.job.target, body.pipeline)
+        submit(for: transfer) { reading in
+            pipeline.withDigests { source.copy(to: file, of: target, digests: &$0, by: reading) }
+        }
+    }
+
+    /// Ends the reading of a transfer, which waits for no thread then; false where it waits for another
+    /// reading, or for none.
+    func ended(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard case .reading(let current) = transfer.state, current === reading else {
+            return false
+        }
+        running[transfer.job.id] = nil
+        transfer.state = .working
+        return true
+    }
+
+    /// Has a transfer wait no more for its file; false where it does not wait for this reading.
+    @discardableResult
+    func giveUp(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard ended(reading, of: transfer) else { return false }
+        threads.giveUp(reading)
+        return true
+    }
+
+    /// Lets the threads end; those that wait for a file are left behind.
+    func stop() { threads.stop() }
+
+    private func submit(
+        for transfer: Transfer, _ read: @escaping @Sendable (FileReading) -> FileNews
+    ) {
+        made += 1
+        let reading = FileReading(
+            number: made, id: transfer.job.id, stallTimeout: stallTimeout)
+        running[reading.id] = Entry(
+            reading: reading, stall: StallClock(timeout: stallTimeout))
+        transfer.state = .reading(reading)
+        let inbox = inbox
+        threads.submit(
+            FileThreads.Piece(reading: reading) {
+                inbox.post(.file(reading, read(reading)))
+            } refuse: { failure in
+                inbox.post(.file(reading, .failed(failure)))
+            })
+    }
+}
+
+/// Threads that read source files, up to two at once.
+///
+/// A file may be on a server or a disk that does not answer, and no call that waits for one can be
+/// ended. So nobody waits for these threads: a reading that is given up keeps its thread, and another
+/// one takes its place. When eight of them have not come back, no further file is read.
+final class FileThreads: Sendable {
+    /// One piece of a reading, and what happens where no thread can do it.
+    struct Piece: Sendable {
+        let reading: FileReading
+        let work: @Sendable () -> Void
+        let refuse: @Sendable (TransportFailure) -> Void
+    }
+
+    static let most = 2
+    static let mostGivenUp = 8
+
+    fileprivate struct State {
+        var queue: [Piece] = []
+        /// The readings whose pieces are being done, and have not been given up.
+        var running: Set<Int> = []
+        /// The readings that were given up, and whose threads have not come back.
+        var givenUp: Set<Int> = []
+        /// Threads that do what is queued, those that wait for it included.
+        var threads = 0
+        var isStopping = false
+
+        /// Whether a further thread is needed and allowed.
+        var needsThread: Bool {
+            threads - running.count < queue.count && threads < FileThreads.most
+                && givenUp.count < FileThreads.mostGivenUp && !isStopping
+        }
+    }
+
+    private let state = Mutex(State())
+    private let available = Semaphore()
+
+    /// Adds a piece; it is refused at once, on this thread, where no thread can do it.
+    func submit(_ piece: Piece) {
+        let isTaken = state.withLock { state in
+            if !state.isStopping { state.queue.append(piece) }
+            return !state.isStopping
+        }
+        guard isTaken else { return }
+        available.post()
+        provide()
+    }
+
+    /// Has nobody wait for a reading any more.
+    func giveUp(_ reading: FileReading) {
+        reading.giveUp()
+        state.withLock { state in
+            state.queue.removeAll { $0.reading === reading }
+            if state.running.remove(reading.number) != nil {
+                state.givenUp.insert(reading.number)
+                state.threads -= 1
+            }
+        }
+        provide()
+    }
+
+    /// Lets the threads end when they come back, and does nothing more.
+    func stop() {
+        let waiting = state.withLock { state in
+            state.isStopping = true
+            state.queue = []
+            return state.threads
+        }
+        for _ in 0..<waiting { available.post() }
+    }
+
+    /// Starts the threads that are needed, or refuses what waits for one that cannot be had.
+    private func provide() {
+        var failure = TransportFailure(
+            .stalled,
+            "\(FileThreads.mostGivenUp) other source files have not come, so no further one is read",
+            isPassing: true, wasSent: false)
+        while state.withLock({ $0.takeThread() }) {
+            do throws(Errno) {
+                try NativeThread("files") { self.run() }.detach()
+            } catch {
+                state.withLock { $0.threads -= 1 }
+                failure = TransportFailure(
+                    .sourceFileUnreadable, "no thread can be had to read it: \(error)",
+                    isPassing: true, wasSent: false)
+                break
+            }
+        }
+        let refused = state.withLock { state -> [Piece] in
+            guard state.threads == 0 else { return [] }
+            defer { state.queue = [] }
+            return state.queue
+        }
+        for piece in refused { piece.refuse(failure) }
+    }
+
+    private func run() {
+        while true {
+            available.wait()
+            let (piece, isStopping) = state.withLock { $0.takePiece() }
+            if isStopping { return }
+            guard let piece else { continue }
+            piece.work()
+            let number = piece.reading.number
+            let goesOn = state.withLock { state in
+                state.running.remove(number)
+                return state.givenUp.remove(number) == nil
+            }
+            if !goesOn { return }
+        }
+    }
+}
+
+extension FileThreads.State {
+    fileprivate mutating func takeThread() -> Bool {
+        guard needsThread else { return false }
+        threads += 1
+        return true
+    }
+
+    fileprivate mutating func takePiece() -> (piece: FileThreads.Piece?, isStopping: Bool) {
+        if isStopping || queue.isEmpty { return (nil, isStopping) }
+        let piece = queue.removeFirst()
+        running.insert(piece.reading.number)
+        return (piece, false)
+    }
 }

@@ -223,3 +223,217 @@ extension TransferEngine {
         }
     }
 }
+
+/// Starts transfers that have got a place, and wakes those whose waiting time is over.
+///
+/// A transfer starts with the part of an earlier run, if it has one: a worker establishes how much
+/// of it can be trusted. Then its state machine begins.
+final class TransferStarts {
+    /// The most transfers that start at one time: a handshake, and what else is under way, goes on meanwhile.
+    /// To start one takes up to 0.06 ms.
+    private static let mostAtATime = 4
+
+    private let register: TransferRegister
+    private let connections: FurtherConnections
+    private let driver: TransferDriver
+    private let endings: TransferEndings
+    private let work: TransferWork
+    private let policy: TransferPolicy
+    /// Picks a number from 0 to its argument.
+    private let jitter: @Sendable (Int64) -> Int64
+
+    init(
+        _ connections: FurtherConnections, driver: TransferDriver, endings: TransferEndings,
+        jitter: @escaping @Sendable (Int64) -> Int64
+    ) {
+        register = connections.register
+        work = connections.work
+        policy = connections.policy
+        self.connections = connections
+        self.driver = driver
+        self.endings = endings
+        self.jitter = jitter
+    }
+
+    /// Starts transfers as long as there are places, up to the most that start at one time. While there are
+    /// more, the dispatcher lets nobody wait.
+    func startNext() {
+        guard !connections.throttle.limits.isPaused, !endings.isStopping else { return }
+        for _ in 0..<Self.mostAtATime {
+            guard let transfer = register.nextToStart() else { return }
+            start(transfer)
+        }
+    }
+
+    /// Wakes transfers whose waiting time is over.
+    func wakeWaiting() {
+        guard !connections.throttle.limits.isPaused else { return }
+        while let transfer = register.nextToWake() { driver.decide(transfer) { $0.waited() } }
+    }
+
+    private func start(_ transfer: Transfer) {
+        if let refusal = endings.refusal {
+            register.end(transfer, .failed(refusal, transfer.cost))
+        } else if let plan = transfer.plan {
+            driver.request(plan, for: transfer)
+        } else if let part = transfer.job.part, transfer.job.postBody == nil {
+            transfer.state = .working
+            transfer.body = work.establish(part, for: transfer)
+        } else {
+            begin(transfer, part: nil)
+        }
+    }
+
+    /// Begins the transfer after its part was read.
+    func established(
+        _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    ) {
+        guard let record = transfer.job.part, let pipeline = transfer.body?.pipeline else { return }
+        transfer.body = nil
+        guard let file, length > 0 else {
+            do { try work.parts.discard(part: record.name) } catch {
+                return endings.fail(transfer, error)
+            }
+            return begin(transfer, part: nil)
+        }
+        transfer.body = IncomingBody(
+            resuming: record, file: file, length: length, pipeline: pipeline, of: transfer,
+            by: work)
+        transfer.cost.bytesReused = length
+        if let total = transfer.job.expectation.size ?? record.total, length <= total {
+            let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
+            transfer.cost.bytesReused = plan.heldBytes
+            connections.resume(plan, of: transfer)
+        }
+        begin(transfer, part: (record, length))
+    }
+
+    private func begin(_ transfer: Transfer, part: (record: PartRecord, length: Int64)?) {
+        let job = transfer.job
+        var machine = TransferMachine(
+            target: job.target,
+            sources: job.sources.map {
+                CandidateSource(
+                    url: $0.url, key: $0.key, mayRenewCredentials: job.renew != nil)
+            },
+            isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
+            part: part, policy: policy, jitter: jitter)
+        machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
+        let known = register.dispatcher.hostProtocols
+        if !known.isEmpty {
+            for (position, source) in job.sources.enumerated() {
+                if let protocols = known[Host(source.url)] { machine.know(protocols, of: position) }
+            }
+        }
+        let action = machine.begin()
+        transfer.machine = consume machine
+        driver.act(action, transfer)
+    }
+}
+
+/// Watches the running requests: stalls, progress, the number of connections, the run's limits.
+///
+/// Most of it is done four times a second.
+final class RequestWatch {
+    private let register: TransferRegister
+    private let requests: ActiveRequests
+    private let throttle: ReadingThrottle
+    private let connections: FurtherConnections
+    private let driver: TransferDriver
+    private let ends: RequestEnds
+    private let results: WorkResults
+    private let endings: TransferEndings
+    private let clock: LoopClock
+    private var ticked: LoadMeter
+
+    init(
+        _ connections: FurtherConnections, driver: TransferDriver, ends: RequestEnds,
+        results: WorkResults, endings: TransferEndings, clock: LoopClock
+    ) {
+        register = connections.register
+        requests = connections.requests
+        throttle = connections.throttle
+        ticked = LoadMeter(now: clock.monotonic(), busy: clock.threadBusy())
+        self.connections = connections
+        self.driver = driver
+        self.ends = ends
+        self.results = results
+        self.endings = endings
+        self.clock = clock
+    }
+
+    /// Reads the clock for the dispatcher and the stall clocks. `hasAsked` says whether the loop
+    /// has read sockets until now.
+    func look(hasAsked: Bool = true) {
+        let now = clock.monotonic()
+        register.dispatcher.advance(to: now, hasRead: hasAsked)
+        requests.look(now: now, hasAsked: hasAsked)
+    }
+
+    /// Reviews transfers whose number of connections may change.
+    func reviewConnections() {
+        connections.pace()
+        guard !throttle.limits.isPaused else { return }
+        let ids = connections.takeReviews()
+        guard !endings.endsAll else { return }
+        for id in ids {
+            guard let transfer = register.transfers[id] else { continue }
+            driver.decide(transfer, transfer.segments?.review())
+        }
+    }
+
+    /// Ends all transfers when the run has received more bytes than its limit.
+    func limitTotal() {
+        if !endings.endsAll, let excess = throttle.excess { endings.refuseAll(excess) }
+    }
+
+    /// Checks running transfers four times a second.
+    func tick() {
+        let now = clock.monotonic()
+        let elapsed = ticked.elapsed(now: now)
+        guard elapsed >= AskingTime.look else { return }
+        look()
+        throttle.followRate(now: now)
+        if ticked.restart(now: now, busy: clock.threadBusy()) {
+            throttle.limits.wasHeldBack = true
+        }
+        defer { register.dispatcher.measure() }
+        for active in requests.running.values {
+            guard let transfer = register.transfers[active.id], requests.isRunning(active)
+            else { continue }
+            tick(active, of: transfer, now: now)
+        }
+        for reading in connections.work.files.stalled(now: now) {
+            results.stalled(reading)
+        }
+        ends.lendPlaces()
+        connections.measure(milliseconds: elapsed)
+        throttle.limits.wasHeldBack = false
+    }
+
+    private func tick(_ active: ActiveRequest, of transfer: Transfer, now: Int64) {
+        do throws(MirrorError) {
+            if let segment = active.segment {
+                try transfer.segments?.tick(segment, now: now)
+            } else {
+                try transfer.body?.tick(now: now)
+            }
+        } catch { return endings.failInMidst(transfer, error) }
+        tellProgress(transfer, now: now)
+        register.dispatcher.received(active.arrivedBytes, by: active.id)
+        active.arrivedBytes = 0
+        let time = requests.asking.elapsed
+        if active.stall.hasStalled(at: time) || active.isOverdue(at: time) { ends.stalled(active) }
+    }
+
+    private func tellProgress(_ transfer: Transfer, now: Int64) {
+        guard transfer.body != nil else { return }
+        if transfer.isPaused || throttle.limits.isPaused { return transfer.meter.rest() }
+        let bytes = transfer.heldBytes
+        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
+        register.report(
+            transfer,
+            .progress(
+                bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
+    }
+}

@@ -88,3 +88,147 @@ package final class TransferLoop: Sendable {
         return thread
     }
 }
+
+/// A message to the transfer thread, from callers and from workers.
+enum TransferMessage: Sendable {
+    /// Some of the jobs may be paused before they begin.
+    case submit([TransferJob], pausing: [Int] = [])
+    case pause(Int)
+    case resume(Int)
+    case pauseAll
+    case resumeAll
+    case cancel([Int], discardingPart: Bool)
+    case cancelAll
+    case stop
+    /// The verified length of an earlier part; no file when nothing of the part can be used.
+    case established(Int, PartFile?, length: Int64, rangesBeyond: [Range<Int64>])
+    /// The digests of a transfer's bytes; `piecesHold` is nil when no pieces had to be checked.
+    case hashed(Int, [Digest], piecesHold: Bool?)
+    /// The bytes of a further connection were read back from the part.
+    case segmentHeld(Int)
+    /// The last milestone of a transfer that ends was logged.
+    case settled(Int)
+    /// The program was asked for other credentials for a source of a transfer.
+    case renewed(Int, source: Int, RenewedHeaders)
+    /// A worker failed.
+    case broken(Int, MirrorError)
+    /// A thread that reads a source file got further.
+    case file(FileReading, FileNews)
+}
+
+/// Messages on their way to the transfer thread, in order.
+final class TransferInbox: Sendable {
+    /// Raised with every message.
+    let signal: WakeSignal
+    private let messages = Mutex<[TransferMessage]>([])
+
+    /// Throws where the process has as many descriptors as it may.
+    init() throws(Errno) { signal = try WakeSignal() }
+
+    /// Leaves a message; any thread may call this.
+    func post(_ message: TransferMessage) {
+        messages.withLock { $0.append(message) }
+        signal.raise()
+    }
+
+    /// Takes all messages so far.
+    func take() -> [TransferMessage] {
+        signal.clear()
+        return messages.withLock { messages in
+            defer { messages = [] }
+            return messages
+        }
+    }
+}
+
+/// Receives the events of transfers on the transfer thread, and must return quickly. If the loop
+/// cannot be made, the observer receives the failure on the thread that requested the loop.
+package protocol TransferObserver: Sendable {
+    /// Receives an event of a job; the last one is `ended`.
+    func tell(_ job: TransferJob, _ event: TransferEvent)
+    /// The number of in-memory bytes that were reported and that no receiver has taken yet.
+    var bytesWaiting: Int { get }
+    /// Waits until failures that may end everything were handled; false when there are none. No job
+    /// begins meanwhile.
+    func settleFailures() -> Bool
+    /// Learns that no request is under way, so that what was told is not followed by more soon.
+    func rested()
+}
+
+extension TransferObserver {
+    /// No bytes wait where everything is taken at once.
+    package var bytesWaiting: Int { 0 }
+
+    /// There is nothing to settle where failures end nothing.
+    package func settleFailures() -> Bool { false }
+
+    /// An observer that handles each event at once has nothing to hurry.
+    package func rested() {}
+}
+
+/// Does what callers ask of transfers: submit, pause, resume, cancel, stop.
+final class TransferSteering {
+    private let register: TransferRegister
+    private let requests: ActiveRequests
+    private let driver: TransferDriver
+    private let endings: TransferEndings
+    private let stallTimeout: Int64
+
+    init(
+        _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
+        driver: TransferDriver, endings: TransferEndings
+    ) {
+        stallTimeout = policy.stallTimeout
+        self.register = register
+        self.requests = requests
+        self.driver = driver
+        self.endings = endings
+    }
+
+    /// Whether everything has ended, as was asked for.
+    var isDone: Bool { endings.isStopping && register.transfers.isEmpty }
+
+    func submit(_ job: TransferJob) {
+        let transfer = Transfer(job, stallTimeout: stallTimeout)
+        register.insert(transfer)
+        if let refusal = endings.refusal {
+            return register.end(transfer, .failed(refusal, transfer.cost))
+        }
+        if endings.isStopping { return register.end(transfer, .cancelled(transfer.cost)) }
+        register.waitForPlace(transfer)
+    }
+
+    func pause(_ id: Int) {
+        guard let transfer = register.transfers[id], !transfer.isPaused else { return }
+        transfer.isPaused = true
+        switch transfer.state {
+        case .queued, .waiting: register.dispatcher.remove(id)
+        case .exchanging, .joined:
+            requests.pause(id)
+            driver.pause(transfer)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    func resume(_ id: Int) {
+        guard let transfer = register.transfers[id], transfer.isPaused else { return }
+        transfer.isPaused = false
+        switch transfer.state {
+        case .exchanging, .joined: requests.resume(id)
+        case .queued: register.waitForPlace(transfer)
+        case .waiting(let until): register.dispatcher.delay(id, until: until)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    func cancel(_ ids: [Int], discardingPart: Bool) {
+        for id in ids {
+            guard let transfer = register.transfers[id] else { continue }
+            endings.cancel(transfer, discardingPart: discardingPart)
+        }
+    }
+
+    func cancelAll() { endings.cancelAll() }
+
+    func stop() { endings.stop() }
+}

@@ -164,3 +164,161 @@ private final class Countdown: Sendable {
         if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() }
     }
 }
+
+/// Continues transfers with the results of work that other threads did for them (`TransferWork`).
+///
+/// A transfer may have been cancelled, or have failed, while the work was done. Then the result
+/// only ends it.
+final class WorkResults {
+    let register: TransferRegister
+    let driver: TransferDriver
+    private let starts: TransferStarts
+    let endings: TransferEndings
+    let intake: ResponseIntake
+    let work: TransferWork
+
+    init(
+        of register: TransferRegister, driver: TransferDriver, starts: TransferStarts,
+        endings: TransferEndings, intake: ResponseIntake, work: TransferWork
+    ) {
+        self.register = register
+        self.driver = driver
+        self.starts = starts
+        self.endings = endings
+        self.intake = intake
+        self.work = work
+    }
+
+    /// Continues a transfer after a worker, or ends it as was requested meanwhile.
+    private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
+        guard let transfer = register.transfers[id] else { return }
+        // The transfer failed meanwhile, and only waits for its last milestone.
+        if case .settling = transfer.state { return }
+        if let ending = transfer.earlyEnd.result { return endings.finish(transfer, ending) }
+        next(transfer)
+    }
+
+    /// The trusted length of an earlier part is known.
+    func established(_ id: Int, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]) {
+        goOn(id) {
+            starts.established($0, file: file, length: length, rangesBeyond: rangesBeyond)
+        }
+    }
+
+    /// The digests of the complete bytes are known.
+    func hashed(_ id: Int, _ digests: [Digest], piecesHold: Bool?) {
+        goOn(id) { driver.hashed($0, digests, piecesHold: piecesHold) }
+    }
+
+    /// The part holds the bytes of a further connection that ended.
+    func segmentHeld(_ id: Int) {
+        guard let transfer = register.transfers[id] else { return }
+        driver.decide(transfer, transfer.segments?.segmentHeld())
+    }
+
+    /// The last milestone of a transfer that ends was logged.
+    func settled(_ id: Int) {
+        if let transfer = register.transfers[id] { endings.settled(transfer) }
+    }
+
+    /// The program has other credentials for a source, or has none.
+    func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
+        guard let transfer = register.transfers[id], case .waiting = transfer.state,
+            transfer.plan?.source == source
+        else { return }
+        let reason: String?
+        switch headers {
+        case .headers(let headers):
+            transfer.job = transfer.job.with(headers, for: source)
+            reason = nil
+        case .none(let why): reason = why
+        }
+        guard let action = transfer.machine?.renewed(without: reason) else { return }
+        register.dispatcher.remove(id)
+        driver.act(action, transfer)
+    }
+
+    /// A worker failed.
+    func broken(_ id: Int, _ error: MirrorError) {
+        // A stopped pipeline reports its waiting work as broken.
+        goOn(id) { endings.failInMidst($0, error) }
+    }
+}
+
+/// Continues transfers whose sources are files.
+extension WorkResults {
+    /// A thread got further with a source file.
+    func file(_ reading: FileReading, _ news: FileNews) {
+        guard let transfer = register.transfers[reading.id],
+            work.files.ended(reading, of: transfer)
+        else { return }
+        switch news {
+        case .found(let source): found(source, for: transfer)
+        case .copied(let bytes): copied(bytes, for: transfer)
+        case .refused(let refusal): driver.decide(transfer) { $0.refused(refusal) }
+        case .failed(let failure): interrupted(transfer, failure)
+        case .broken(let error): endings.failInMidst(transfer, error)
+        }
+    }
+
+    /// Too few bytes of a source file came for too long.
+    func stalled(_ reading: FileReading) {
+        guard let transfer = register.transfers[reading.id],
+            work.files.giveUp(reading, of: transfer)
+        else { return }
+        interrupted(transfer, .stalled(seconds: work.files.stallTimeout))
+    }
+
+    /// The file is evaluated like a server's response. A thread copies its bytes where they are wanted.
+    private func found(_ source: FileSource, for transfer: Transfer) {
+        guard let plan = transfer.plan else { return }
+        register.dispatcher.answered(transfer.job.id)
+        let now = work.clock.now()
+        guard let action = transfer.machine?.answered(source.answer(to: plan, at: now), at: now)
+        else {
+            return
+        }
+        guard case .receive(let reception) = action.next else {
+            return driver.act(action, transfer)
+        }
+        do {
+            try intake.receive(reception, action: action, transfer)
+            if source.size > IncomingBody.memoryLimit {
+                try transfer.body?.spill(now: work.clock.monotonic())
+            }
+        } catch { return endings.fail(transfer, error) }
+        guard let body = transfer.body else { return }
+        work.files.copy(source, into: body, for: transfer)
+    }
+
+    /// The bytes of the source file are in memory or in the part.
+    private func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
+        guard let body = transfer.body else { return }
+        do {
+            if let memory = bytes.memory {
+                let now = work.clock.monotonic()
+                let outcome = memory.withUnsafeBytes { memory in
+                    Result<Void, MirrorError> { () throws(MirrorError) in
+                        try body.append(memory, now: now)
+                    }
+                }
+                try outcome.get()
+            } else {
+                body.adopt(copied: bytes.length)
+            }
+        } catch { return endings.fail(transfer, error) }
+        let length = body.length
+        driver.decide(transfer) { $0.bodyEnded(length: length) }
+    }
+
+    /// Nothing of a file that was not read to its end, or that changed meanwhile, may be used. Bytes of
+    /// an earlier source stay where no byte of the file was asked for.
+    private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
+        if transfer.machine?.reception != nil, transfer.body?.file != nil {
+            do { try transfer.drop() } catch { return endings.fail(transfer, error) }
+        }
+        let length = transfer.body?.length
+        register.know(hostsOf: transfer)
+        driver.decide(transfer) { $0.interrupted(failure, length: length) }
+    }
+}

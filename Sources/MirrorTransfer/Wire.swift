@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import MirrorSystem
 
 /// Makes requests: it has sockets, protocols and timers, and decides nothing.
 ///
@@ -53,4 +54,398 @@ struct WireEnd {
     let failure: TransportFailure?
     /// Whether a byte of the request was sent.
     let wasSent: Bool
+}
+
+/// One request and its response, as the wire reports them.
+///
+/// The wire calls this object inside `perform` and `resume`, where no request may be made or ended.
+/// So the callbacks only take bytes in and note their consequence as one `Finding`. The engine acts
+/// on the finding when the wire reports that the request has ended.
+final class ActiveRequest {
+    /// Maximum bytes of heads and trailers together. libcurl's own limits look like lost
+    /// connections.
+    static let headerLimit = 256 << 10
+    /// Maximum bytes of an unwanted body that are read to keep the connection.
+    static let unwantedLimit: Int64 = 64 << 10
+    /// Milliseconds for which an unwanted body is read.
+    static let unwantedPatience: Int64 = 1000
+
+    /// Receives the reports of the callbacks.
+    protocol Listener: AnyObject {
+        /// The final head came; returns whether its body is wanted.
+        func received(head: ResponseHead, on active: ActiveRequest) -> Bool
+        /// The connection is established and the request is being sent.
+        func began(_ active: ActiveRequest)
+        /// The bytes of the request wait until the loop resumes it.
+        func heldBack(_ active: ActiveRequest)
+        /// Its answer may belong to another request, so it must end and be made again.
+        func misplaced(_ active: ActiveRequest)
+        /// Bytes of a wanted body came.
+        func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> Reply
+    }
+
+    /// How an active request continues after bytes came.
+    enum Reply {
+        case proceed
+        /// The bytes are not taken; they come again when the handle is resumed.
+        case pause
+        case stop
+    }
+
+    /// A result that the callbacks found before the wire reported the end of the request.
+    enum Finding {
+        /// Its head cannot be trusted.
+        case refused(Refusal)
+        /// The head decides alone: the next action of the transfer.
+        case acted(TransferAction)
+        /// The head decides alone: the verdict for a further connection.
+        case judged(SegmentMachine.Verdict)
+        /// More bytes came than the limit allows.
+        case exceeded(limit: Int64)
+        /// The answer may belong to another request on the same connection.
+        case misplaced
+        /// Another connection has the bytes that would come next.
+        case cut
+        /// Something failed on this side of the connection.
+        case failedHere(MirrorError)
+    }
+
+    /// What is known of the socket of a request.
+    struct Socket {
+        /// Whether one was opened for it.
+        var wasOpened = false
+        /// Whether it is connected and the request is being sent. From then on the stall clock runs.
+        var isConnected = false
+        /// Whether the process had no descriptor left for one.
+        var lacksDescriptor = false
+        /// Whether an address was refused because it is not public.
+        var refusedAddress = false
+        /// Whether the server asked for a client certificate, which is not there.
+        var wantsCertificate = false
+        /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil
+        /// where that is not known.
+        var isClosedByPeer: Bool?
+    }
+
+    /// What came of the response so far.
+    private struct Intake {
+        /// The lines of heads and trailers, and their bytes.
+        var collector = HeadCollector()
+        var headBytes = 0
+        var wish = BodyWish.unknown
+        /// That of the final head.
+        var version: HTTPVersion?
+
+        /// Whether the body is wanted, which the final head decides.
+        enum BodyWish {
+            case unknown
+            case wanted
+            /// So many bytes of it came all the same.
+            case declined(bytes: Int64)
+        }
+    }
+
+    /// Unique in the run.
+    let number: Int
+    /// The id of its transfer.
+    let id: Int
+    unowned let listener: any Listener
+    /// An object that the wire attaches to the request while it runs.
+    var connection: AnyObject?
+    private var intake = Intake()
+    var socket = Socket()
+    /// The time at which the final head came, in the time of `AskingTime`; nil before it.
+    var answeredAt: Int64?
+    /// Bytes of bodies that came since this was last read and reset.
+    var arrivedBytes = 0
+    /// Whether its bytes wait within libcurl until the loop resumes it.
+    var isHeldBack = false
+    /// The id of its further connection; nil for the transfer's own connection.
+    let segment: Int?
+    /// Measures whether too few bytes come for too long, for the transfer or for a further
+    /// connection.
+    var stall: StallClock
+    /// The result that its callbacks found, if they found one.
+    private(set) var finding: Finding?
+    /// Whether it is ended from this side, amid its answer: the wire reports that as a lost connection.
+    private(set) var endsHere = false
+    /// Whether another request was under way on its connection at the same time.
+    private(set) var sharesConnection = false
+
+    init(
+        number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
+    ) {
+        self.number = number
+        self.id = id
+        self.segment = segment
+        self.stall = stall
+        self.listener = listener
+    }
+
+    /// The version of the final head; nil before it.
+    var version: HTTPVersion? { intake.version }
+
+    /// Whether the final head came.
+    var hasAnswered: Bool { answeredAt != nil }
+
+    /// Notes a finding. The first finding is kept, except that a failure on this side replaces it,
+    /// because no result of the response can be carried out then.
+    func find(_ finding: Finding) {
+        if self.finding == nil {
+            self.finding = finding
+        } else if case .failedHere = finding {
+            self.finding = finding
+        }
+    }
+
+    /// The request has a connection and is being sent.
+    ///
+    /// - Parameter other: a request that is under way on the same connection. Only HTTP/2 allows
+    ///   that. Where the other one was answered over HTTP/1, its further bytes may come to either.
+    func requestBegins(beside other: ActiveRequest? = nil) {
+        socket.isConnected = true
+        sharesConnection = other != nil
+        if let other {
+            other.sharesConnection = true
+            if let version = other.version, version != .http2 {
+                other.misplace()
+                misplace()
+            }
+        }
+        listener.began(self)
+    }
+
+    /// Whether its answer may belong to another request.
+    var isMisplaced: Bool { if case .misplaced? = finding { true } else { false } }
+
+    private func misplace() {
+        guard finding == nil else { return }
+        find(.misplaced)
+        listener.misplaced(self)
+    }
+
+    /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
+    func take(line: UnsafeRawBufferPointer) -> Bool {
+        let goesOn = takeIn(line: line)
+        if !goesOn { endsHere = true }
+        return goesOn
+    }
+
+    private func takeIn(line: UnsafeRawBufferPointer) -> Bool {
+        intake.headBytes += line.count
+        guard intake.headBytes <= ActiveRequest.headerLimit else {
+            let limit = ActiveRequest.headerLimit >> 10
+            find(
+                .refused(
+                    Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
+            return false
+        }
+        switch intake.collector.take(line: line) {
+        case .more: return true
+        case .refused(let flaw):
+            find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
+            return false
+        case .head(let head):
+            intake.version = head.version
+            if sharesConnection, head.version != .http2 { misplace() }
+            // Its bytes must not even be read for the sake of the connection.
+            if isMisplaced { return false }
+            let isWanted = listener.received(head: head, on: self)
+            intake.wish = isWanted ? .wanted : .declined(bytes: 0)
+            return isWanted || ActiveRequest.mayKeepConnection(after: head)
+        }
+    }
+
+    /// Whether an unwanted body declares its end, so that the next response can follow it.
+    ///
+    /// HTTP/2 can end a stream without closing its connection.
+    private static func mayKeepConnection(after head: ResponseHead) -> Bool {
+        if head.version == .http2 { return true }
+        return switch try? Framing.judge(head) {
+        case .none?, .chunked?: true
+        case .length(let length)?: length <= unwantedLimit
+        case .unbounded?, nil: false
+        }
+    }
+
+    /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
+    func isOverdue(at time: Int64) -> Bool {
+        guard case .declined = intake.wish, let answeredAt else { return false }
+        return time - answeredAt >= ActiveRequest.unwantedPatience
+    }
+
+    /// Takes bytes of a body, and returns how the request continues.
+    func take(body: UnsafeRawBufferPointer) -> Reply {
+        let reply = takeIn(body: body)
+        if case .stop = reply { endsHere = true }
+        return reply
+    }
+
+    private func takeIn(body: UnsafeRawBufferPointer) -> Reply {
+        switch intake.wish {
+        case .wanted:
+            let reply = listener.received(bytes: body, on: self)
+            if case .pause = reply {
+                isHeldBack = true
+                listener.heldBack(self)
+            }
+            if case .proceed = reply {
+                arrivedBytes += body.count
+                stall.receive(body.count)
+            }
+            return reply
+        case .declined(let earlier):
+            arrivedBytes += body.count
+            let bytes = earlier + Int64(body.count)
+            intake.wish = .declined(bytes: bytes)
+            return bytes > ActiveRequest.unwantedLimit ? .stop : .proceed
+        case .unknown: return .stop
+        }
+    }
+}
+
+/// The requests on the wire: which run, which hold their bytes back, and since when they ask.
+///
+/// Their numbers tell a request that still runs from one that ended while a list was walked: the
+/// end of one request may end others.
+final class ActiveRequests {
+    let wire: any Wire
+    /// The time of their stall clocks.
+    private(set) var asking: AskingTime
+    /// The requests that run, by number.
+    private(set) var running: [Serial: ActiveRequest] = [:]
+    private var made = 0
+    /// Requests whose bytes wait within libcurl.
+    private var heldBack: [ActiveRequest] = []
+    /// Requests whose answers may belong to others.
+    private var misplaced: [ActiveRequest] = []
+    private let register: TransferRegister
+
+    init(_ wire: any Wire, of register: TransferRegister, now: Int64) {
+        self.wire = wire
+        self.register = register
+        asking = AskingTime(now: now)
+    }
+
+    /// Whether a request has not ended.
+    func isRunning(_ active: ActiveRequest) -> Bool { running[active.number] === active }
+
+    /// Reads the clock for the stall clocks. `hasAsked` says whether sockets were read until now.
+    func look(now: Int64, hasAsked: Bool) { asking.look(now: now, hasAsked: hasAsked) }
+
+    /// Prepares a request of a transfer's own connection or of a further connection.
+    ///
+    /// - Parameters:
+    ///   - segment: the id of the further connection.
+    ///   - isAlone: whether it must not share a connection.
+    ///   - listener: receives what the wire reports.
+    func prepare(
+        _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, stall: StallClock,
+        isAlone: Bool = false, listener: any ActiveRequest.Listener
+    ) throws(MirrorError) -> ActiveRequest {
+        made += 1
+        let active = ActiveRequest(
+            number: made, id: transfer.job.id, segment: segment, listener: listener, stall: stall)
+        try wire.prepare(
+            WireRequest(
+                plan: plan, source: transfer.job.sources[plan.source],
+                postBody: transfer.job.postBody, opensConnection: isAlone || plan.isAlone),
+            for: active)
+        running[active.number] = active
+        return active
+    }
+
+    /// Removes a request from the wire; its handle serves another.
+    func breakOff(_ active: ActiveRequest) {
+        wire.end(active)
+        running[active.number] = nil
+        guard active.segment == nil, let transfer = register.transfers[active.id] else { return }
+        transfer.state = .working
+        active.stall.end(at: asking.elapsed)
+        transfer.stall = active.stall
+    }
+}
+
+// MARK: Callbacks
+
+extension ActiveRequests {
+    /// Starts the stall clock: the request is connected.
+    func began(_ active: ActiveRequest, of transfer: Transfer) {
+        if !transfer.isPaused { active.stall.begin(at: asking.elapsed) }
+    }
+
+    /// Notes a head, which tells the dispatcher when the host has too much to do.
+    func answered(_ head: ResponseHead, on active: ActiveRequest) {
+        active.answeredAt = asking.elapsed
+        if StatusCode.isOverload(head.status) { register.dispatcher.backOff(active.id) }
+    }
+
+    /// Notes a request whose answer may belong to another request.
+    func misplace(_ active: ActiveRequest) { misplaced.append(active) }
+
+    /// Takes the requests whose answers may belong to others, and those that share a connection of
+    /// their host that did not show yet that it speaks HTTP/2.
+    func takeMisplaced() -> [ActiveRequest] {
+        guard !misplaced.isEmpty else { return [] }
+        defer { misplaced = [] }
+        let hosts = Set(misplaced.compactMap { register.transfers[$0.id]?.nextHost })
+        return running.values.filter { active in
+            if active.isMisplaced { return true }
+            guard active.sharesConnection, active.version == nil,
+                let host = register.transfers[active.id]?.nextHost
+            else { return false }
+            return hosts.contains(host)
+        }
+    }
+
+    /// Notes a request whose bytes wait within libcurl.
+    func hold(_ active: ActiveRequest) { heldBack.append(active) }
+}
+
+// MARK: Pauses
+
+extension ActiveRequests {
+    /// Stops the stall clocks of a transfer. A running request notices the pause when its next
+    /// bytes come.
+    func pause(_ id: Int) {
+        for active in running.values where active.id == id {
+            active.stall.end(at: asking.elapsed)
+        }
+    }
+
+    /// Lets the stall clocks of a transfer begin anew. The loop resumes the requests.
+    func resume(_ id: Int) {
+        for active in running.values where active.id == id {
+            active.stall.reset()
+            if active.socket.isConnected { active.stall.begin(at: asking.elapsed) }
+        }
+    }
+
+    /// Whether the loop could resume a request that was held back.
+    var hasResumable: Bool { heldBack.contains(where: mayGoOn) }
+
+    /// Takes the requests that were held back, each for a call of `goOn`.
+    func takeHeldBack() -> [ActiveRequest] {
+        guard !heldBack.isEmpty else { return [] }
+        defer { heldBack = [] }
+        return heldBack
+    }
+
+    /// Resumes a request that was held back, or keeps it for later; returns its end if it ended.
+    func goOn(_ active: ActiveRequest, mayRead: Bool) -> WireEnd? {
+        guard active.isHeldBack, isRunning(active) else { return nil }
+        guard mayRead, mayGoOn(active) else {
+            heldBack.append(active)
+            return nil
+        }
+        active.isHeldBack = false
+        return wire.resume(active)
+    }
+
+    /// Whether an active request was held back while it read, and its transfer may have more bytes.
+    private func mayGoOn(_ active: ActiveRequest) -> Bool {
+        guard active.isHeldBack, isRunning(active), let transfer = register.transfers[active.id]
+        else { return false }
+        return !transfer.isPaused && !transfer.job.hasSpentAll
+    }
 }

@@ -172,3 +172,353 @@ final class WritePipeline: Sendable {
         digests.isBroken = digests.length < end
     }
 }
+
+/// Writes the bytes of one connection into a part, in order from a start offset.
+///
+/// The writer gathers bytes in a buffer and gives the buffer to the pipeline. The pipeline writes
+/// the buffer and reads it back from the part while the buffer is still in memory. Only the
+/// transfer thread calls this class.
+final class PartWriter {
+    /// Maximum time that bytes wait for a buffer to be full, in milliseconds.
+    static let bufferAge: Int64 = 250
+    /// Number of bytes that are reserved at once; never beyond the file's end.
+    static let reservation: Int64 = 64 << 20
+
+    let file: PartFile
+    let pipeline: WritePipeline
+    /// The position after the last byte that was handed to the pipeline.
+    private(set) var handedOver: Int64
+    private let start: Int64
+    private let total: Int64?
+    private var reservedEnd: Int64
+    private let chunks: ChunkPool
+    private var chunk: Chunk?
+    private var chunkBegan: Int64 = 0
+    /// Whether bytes went to the pipeline since it was last asked to log them.
+    private var isUnlogged = false
+
+    /// - Parameters:
+    ///   - start: the position of the first byte.
+    ///   - total: the length of the complete file, where it is known.
+    init(
+        file: PartFile, start: Int64, total: Int64?, pipeline: WritePipeline,
+        chunks: ChunkPool
+    ) {
+        self.file = file
+        handedOver = start
+        self.start = start
+        self.total = total
+        reservedEnd = start
+        self.pipeline = pipeline
+        self.chunks = chunks
+    }
+
+    deinit { if let chunk { chunks.give(chunk) } }
+
+    /// The position after the last byte, written or not.
+    var position: Int64 { handedOver + Int64(chunk?.count ?? 0) }
+
+    /// The position after the last byte that the part is known to hold.
+    var heldEnd: Int64 { max(start, pipeline.heldEnd) }
+
+    /// Whether the part is known to hold every byte that came.
+    var isHeld: Bool { heldEnd >= position }
+
+    /// Takes the next bytes.
+    func append(_ bytes: UnsafeRawBufferPointer, now: Int64) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let chunk = self.chunk ?? chunks.take()
+            if self.chunk == nil {
+                self.chunk = chunk
+                chunkBegan = now
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(chunk.append(rest)))
+            if chunk.room == 0 { flush() }
+        }
+    }
+
+    /// Passes on bytes that have waited too long.
+    func tick(now: Int64) {
+        if chunk != nil, now - chunkBegan >= PartWriter.bufferAge { flush() }
+        // Later bytes trigger the milestone of earlier ones. When no more bytes come, the tick asks
+        // for the milestone of the last ones.
+        if isUnlogged, chunk == nil, now - chunkBegan >= PipelineDigests.milestoneAge { log() }
+    }
+
+    /// Hands over the bytes in the buffer.
+    func flush() {
+        guard let chunk else { return }
+        self.chunk = nil
+        let begin = handedOver
+        let room = roomToFind(for: chunk.count)
+        // The pipeline's worker empties the buffer when it is done with it.
+        handedOver += Int64(chunk.count)
+        pipeline.append(chunk, to: file, at: begin, reserving: room)
+        isUnlogged = true
+    }
+
+    /// The range to reserve before `count` more bytes are written. It is nil where the range is
+    /// reserved already, the rest of the file is small, or the total is unknown.
+    private func roomToFind(for count: Int) -> Range<Int64>? {
+        guard let total, handedOver + Int64(count) > reservedEnd, total - handedOver > 1 << 20
+        else {
+            return nil
+        }
+        reservedEnd = min(total, handedOver + PartWriter.reservation)
+        return handedOver..<reservedEnd
+    }
+
+    /// Continues after bytes that a worker wrote into the file.
+    func skip(to position: Int64) { handedOver = position }
+
+    /// Continues after bytes that other connections wrote into the file, and has them hashed.
+    func adopt(upTo end: Int64) {
+        flush()
+        guard end > handedOver else { return }
+        handedOver = end
+        pipeline.append(file, upTo: end)
+        isUnlogged = true
+    }
+
+    /// Asks for a milestone of all bytes so far.
+    func log() {
+        isUnlogged = false
+        pipeline.logRest()
+    }
+}
+
+/// The writers of further connections, which put their bytes into one part.
+///
+/// A connection that ended leaves its writer here until the part is known to hold all its bytes.
+struct SegmentWriters {
+    /// The writers of open connections, by the ids of their assignments.
+    private var open: [Int: PartWriter] = [:]
+    /// The writers of ended connections, whose bytes the part may not hold yet.
+    private var ended: [PartWriter] = []
+
+    /// The writer of an open connection.
+    subscript(id: Int) -> PartWriter? { open[id] }
+
+    /// The pipelines that may still hold bytes.
+    var pipelines: [WritePipeline] { (Array(open.values) + ended).map(\.pipeline) }
+
+    /// Adds the writer of a connection that begins.
+    mutating func insert(_ writer: PartWriter, for id: Int) { open[id] = writer }
+
+    /// Moves the writer of a connection to those that ended, and returns it.
+    mutating func end(_ id: Int) -> PartWriter? {
+        guard let writer = open.removeValue(forKey: id) else { return nil }
+        ended.append(writer)
+        return writer
+    }
+
+    /// The offset up to which the part is known to hold the bytes from the start, at most `front`.
+    /// Bytes of the transfer's own connection are excepted, because their pipeline verifies them.
+    /// The digest must not cover bytes that a disk only claimed to have written.
+    func heldFront(upTo front: Int64) -> Int64 {
+        var front = front
+        for writer in open.values where !writer.isHeld { front = min(front, writer.heldEnd) }
+        for writer in ended where !writer.isHeld { front = min(front, writer.heldEnd) }
+        return front
+    }
+
+    /// Whether the part holds all bytes of connections that ended.
+    mutating func settle() -> Bool {
+        ended.removeAll(where: \.isHeld)
+        return ended.isEmpty
+    }
+}
+
+/// A buffer of received bytes on its way from the socket to the disk and then to the digest.
+///
+/// It has one owner at a time: the transfer thread fills it; then a part's pipeline writes it,
+/// reads it for the digest, and gives it back. No other code touches it in between. That is why it
+/// may cross threads.
+final class Chunk: @unchecked Sendable {
+    private let buffer: UnsafeMutableRawBufferPointer
+    /// How many bytes are filled.
+    private(set) var count = 0
+
+    init(capacity: Int) {
+        buffer = .allocate(byteCount: capacity, alignment: 4096)
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// How many more bytes fit.
+    var room: Int { buffer.count - count }
+
+    /// The filled bytes.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
+
+    /// The whole buffer, as the destination of a read.
+    var space: UnsafeMutableRawBufferPointer { buffer }
+
+    /// Takes as many bytes as fit, and returns their number.
+    func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let taken = min(room, bytes.count)
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)))
+        count += taken
+        return taken
+    }
+
+    fileprivate func clear() { count = 0 }
+}
+
+/// Reusable buffers, so that a transfer allocates nothing while it runs.
+final class ChunkPool: Sendable {
+    private struct State {
+        var free: [Chunk] = []
+        var inUse = 0
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+    private let kept: Int
+
+    /// - Parameters:
+    ///   - capacity: bytes in each buffer.
+    ///   - kept: maximum number of free buffers that are kept.
+    init(capacity: Int, kept: Int) {
+        self.capacity = capacity
+        self.kept = kept
+    }
+
+    /// Bytes of buffers that are in use.
+    var bytesInUse: Int { state.withLock { $0.inUse } * capacity }
+
+    /// An empty buffer.
+    func take() -> Chunk {
+        let free = state.withLock { state in
+            state.inUse += 1
+            return state.free.popLast()
+        }
+        return free ?? Chunk(capacity: capacity)
+    }
+
+    /// Takes a buffer back.
+    func give(_ chunk: Chunk) {
+        chunk.clear()
+        state.withLock { state in
+            state.inUse -= 1
+            if state.free.count < kept { state.free.append(chunk) }
+        }
+    }
+}
+
+/// The running digests of a file: sha256 always, and one more where it is wanted.
+struct PipelineDigests: ~Copyable, Sendable {
+    /// How many bytes were taken in.
+    private(set) var length: Int64 = 0
+    private var sha256 = ByteHasher(.sha256)
+    private var other: ByteHasher?
+    /// The last milestone that was logged.
+    var loggedLength: Int64 = 0
+    /// The time of the last milestone, in milliseconds of the monotonic clock.
+    var loggedAt: Int64 = 0
+    /// Whether later bytes were left out; the digests no longer change.
+    var isBroken = false
+
+    init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
+
+    /// Continues from a part that was verified.
+    mutating func adopt(_ part: consuming TrustedPart) {
+        length = part.length
+        loggedLength = part.length
+        sha256 = part.sha256.copy()
+        other = part.other?.copy()
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        sha256.update(bytes)
+        other?.update(bytes)
+        length += Int64(bytes.count)
+    }
+
+    /// The milestone of the bytes so far.
+    var milestone: Milestone { Milestone(length: length, sha256: sha256.snapshot()) }
+
+    /// The digests of the bytes so far.
+    func snapshots() -> [Digest] {
+        var result = [sha256.snapshot()]
+        if let second = other?.snapshot() { result.append(second) }
+        return result
+    }
+}
+
+extension PipelineDigests {
+    /// Bytes after which a milestone is logged. A killed process loses these bytes and those that
+    /// wait for their digest; both together are less than the 16 MiB that an interruption may cost.
+    static let milestoneBytes: Int64 = 4 << 20
+    /// Milliseconds after which a milestone is logged, half of the promised interval.
+    static let milestoneAge: Int64 = 500
+
+    /// Whether the bytes since the last milestone are many, or old.
+    func isMilestoneDue(now: Int64) -> Bool {
+        length - loggedLength >= PipelineDigests.milestoneBytes
+            || now - loggedAt >= PipelineDigests.milestoneAge
+    }
+
+    /// Logs a milestone of the bytes so far, unless no bytes came since the last one. `start` is
+    /// the offset in the part at which the bytes begin.
+    mutating func log(
+        _ part: String, from start: Int64 = 0, in parts: any PartStore, now: Int64
+    ) throws(MirrorError) {
+        guard length > loggedLength else { return }
+        try parts.log(milestone, from: start, part: part)
+        loggedLength = length
+        loggedAt = now
+    }
+}
+
+/// Starts writing a pipeline's bytes to the disk, ahead of the flush that waits for them.
+struct Writeback {
+    /// Bytes after which the disk may start to write them. A pipeline that begins at a later offset
+    /// starts the disk with its first bytes.
+    static let step: Int64 = 8 << 20
+
+    private var begun: Int64 = 0
+
+    /// Starts the disk after bytes up to an offset were written, if enough bytes are new.
+    mutating func wrote(upTo end: Int64, in file: PartFile) {
+        guard end - begun >= Writeback.step else { return }
+        file.startWriteback(max(begun, end - 2 * Writeback.step)..<end)
+        begun = end
+    }
+}
+
+/// Releases a large file's bytes from memory once they are hashed and on the disk.
+///
+/// Released pages are the next ones that take new bytes. If the disk keeps up, a large file uses
+/// some 32 MiB of memory. Without the release it would take as much memory from other uses as the
+/// file is long.
+struct PageRelease {
+    /// Maximum size of a file that stays in memory, in bytes: a sixteenth of the machine's memory.
+    static let largestKept: Int64 = {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        return Int64(pages) * Int64(sysconf(Int32(_SC_PAGESIZE))) / 16
+    }()
+    /// Distance between the last byte and the memory that is released. By then the disk has had
+    /// time to write those bytes.
+    static let lag = 3 * Writeback.step
+    /// Number of bytes whose release is requested again, because the disk may not have written them
+    /// before.
+    static let reach = 32 * Writeback.step
+
+    private let letsGo: Bool
+    private var asked: Int64 = 0
+
+    /// - Parameter letsGo: whether any memory is released.
+    init(letsGo: Bool) { self.letsGo = letsGo }
+
+    /// Releases older pages after the bytes up to an offset were hashed.
+    mutating func hashed(upTo end: Int64, in file: PartFile) {
+        let old = end - PageRelease.lag
+        guard letsGo, old - asked >= Writeback.step else { return }
+        // The first call releases the bytes that a part had before it was resumed.
+        file.release((asked == 0 ? 0 : max(0, old - PageRelease.reach))..<old)
+        asked = old
+    }
+}

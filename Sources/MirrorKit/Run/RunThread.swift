@@ -346,3 +346,101 @@ extension RunThread {
         RunRegister.job(of: execution.number, position: position)
     }
 }
+
+/// A message to the thread of a run.
+enum RunMessage: Sendable {
+    /// An input for the run's state machine.
+    case input(RunInput)
+    /// The results of landings, confirmations and removals.
+    case promoted([PromotionEnd])
+    /// A file has no reader any more, and is this run's; the number is that of the work in the
+    /// `LandingQueue` that waits for it.
+    case isFree(Int, Target)
+    /// A thread waits until all messages before this one are processed.
+    case mark(Semaphore)
+
+    /// The length of a body in memory that the message brings, in bytes.
+    var bytesInMemory: Int {
+        if case .input(.transfer(_, .ended(.received(let body)))) = self {
+            return body.bytesInMemory
+        }
+        return 0
+    }
+}
+
+/// What the thread of a run hands on, many things at a time: each handing over takes a lock, and may
+/// wake a thread.
+struct RunOutbox {
+    /// The greatest number of events that wait to be sent with others.
+    private static let mostEvents = 256
+
+    private let execution: Execution
+    private var events: [Event] = []
+    private var jobs: [TransferJob] = []
+    private var works: [PromotionWork] = []
+    private var hurries = false
+
+    init(_ execution: Execution) { self.execution = execution }
+
+    /// Adds an event.
+    mutating func add(_ body: Event.Body, at time: Instant, totals: RunTotals) {
+        // The queue has taken the list over that there was.
+        if events.isEmpty { events.reserveCapacity(Self.mostEvents) }
+        events.append(execution.event(body, at: time, totals: totals))
+        if events.count >= Self.mostEvents { sendEvents() }
+    }
+
+    /// Adds a transfer.
+    mutating func add(_ job: TransferJob) { jobs.append(job) }
+
+    /// Adds a work of the promotion.
+    mutating func add(_ task: PromotionWork.Task, _ number: Int) {
+        works.append(PromotionWork(task: task, number: number, receiver: execution))
+    }
+
+    /// Notes that works which wait for the disk are to be promoted without waiting for more.
+    mutating func hurry() { hurries = true }
+
+    /// Hands everything on.
+    mutating func handOn() {
+        sendEvents()
+        submitJobs()
+        if !works.isEmpty { execution.engine.promoter.submit(works) }
+        works.removeAll(keepingCapacity: true)
+        if hurries { execution.engine.promoter.hurry() }
+        hurries = false
+    }
+
+    /// Sends the events.
+    mutating func sendEvents() { execution.control.send(contentsOf: &events) }
+
+    /// Hands the transfers to the loop, and pauses some that it has then.
+    mutating func submitJobs(pausing paused: [Int] = []) {
+        execution.engine.submit(jobs, pausing: paused)
+        jobs.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The clock of a run; the inputs that are taken together share a moment.
+struct RunClock {
+    /// When the run began.
+    let startedAt: Instant
+    /// When the thread last looked at the clock.
+    private(set) var moment: RunMoment
+    /// The instant from which the deadline and the summary's seconds count.
+    private let began: ContinuousClock.Instant
+
+    init(began: ContinuousClock.Instant) {
+        self.began = began
+        startedAt = SystemClock.now()
+        moment = RunMoment(elapsed: 0, time: startedAt)
+        look()
+    }
+
+    /// Looks at the clock.
+    mutating func look() {
+        moment = RunMoment(
+            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
+            time: SystemClock.now())
+    }
+}

@@ -170,3 +170,108 @@ extension Situation {
             && record.isExecutable == resource.isExecutable
     }
 }
+
+/// A file's size, times and inode; equal stamps mean that its bytes were not touched.
+public struct FileStamp: Sendable, Hashable {
+    /// The size in bytes.
+    public var size: Int64
+    /// The modification time in nanoseconds since the Unix epoch.
+    public var modified: Int64
+    /// The time of the last change of the inode, in nanoseconds since the Unix epoch.
+    public var changed: Int64
+    /// The inode's number.
+    public var inode: UInt64
+
+    /// Takes the four values as `statx` gives them.
+    public init(size: Int64, modified: Int64, changed: Int64, inode: UInt64) {
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+        self.inode = inode
+    }
+}
+
+/// The result of a look at a target.
+package enum LocalFile: Sendable, Hashable {
+    /// Nothing.
+    case absent
+    /// A regular file; its sha256 (32 bytes) where it was read.
+    case file(FileStamp, sha256: Digest?)
+    /// Something that mirror neither replaces nor follows: a folder, a symbolic link, a device.
+    case other(FileKind)
+}
+
+/// A kind of directory entry that is not a regular file.
+public enum FileKind: String, Sendable, Hashable {
+    case folder
+    case symbolicLink = "symbolic link"
+    case fifo = "named pipe"
+    case socket
+    case device
+    /// A regular file in the place of one of the folders above the target.
+    case fileAsFolder = "file in the place of a folder"
+}
+
+/// Whether the source of an existing file is asked again.
+public enum Freshness: Sendable, Hashable {
+    /// Not yet: until then, or for ever.
+    case fresh(until: Instant?)
+    /// Now, and why.
+    case due(DueCause)
+
+    /// What makes an unpinned file due; a pinned one is never asked about.
+    public static func judge(
+        _ refresh: Refresh, record: IndexRecord, now: Instant, everythingIsDue: Bool = false
+    ) -> Freshness {
+        if everythingIsDue { return .due(.asked) }
+        return judge(
+            refresh, confirmedAt: record.confirmedAt, freshUntil: record.freshUntil, now: now)
+    }
+
+    /// What makes a file due that was confirmed at an instant, and whose answer was to be fresh until
+    /// another one.
+    package static func judge(
+        _ refresh: Refresh, confirmedAt: Instant, freshUntil: Instant?, now: Instant
+    ) -> Freshness {
+        switch refresh {
+        case .always: return .due(.always)
+        case .never: return .fresh(until: nil)
+        case .after, .http: break
+        }
+        // A confirmation from the future says that a clock was wrong: one request tells the truth.
+        guard confirmedAt <= now else { return .due(.clockWentBack) }
+        if case .after(let seconds) = refresh {
+            let end = confirmedAt.advanced(bySeconds: seconds)
+            return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: seconds))
+        }
+        guard let end = freshUntil else { return .due(.noLifetime) }
+        let lifetime = end.seconds(since: confirmedAt)
+        return end > now ? .fresh(until: end) : .due(.expired(since: end, lifetime: lifetime))
+    }
+}
+
+extension IndexRecord {
+    /// Whether the last confirmation is at most this many seconds old.
+    ///
+    /// A confirmation from the future shows a wrong clock and no age: it could count as
+    /// young for as many years as the clock was off.
+    public func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
+        confirmedAt <= now && now.seconds(since: confirmedAt) <= seconds
+    }
+}
+
+/// Why a file is due.
+public enum DueCause: Sendable, Hashable {
+    /// `refresh` is `always`.
+    case always
+    /// The caller asked for everything to be treated as due.
+    case asked
+    /// The manifest's `refresh`, in seconds, ended at an instant.
+    case age(since: Instant, lifetime: Int64)
+    /// `refresh` is `http`, and the lifetime that the server gave, in seconds, ended at an instant.
+    case expired(since: Instant, lifetime: Int64)
+    /// `refresh` is `http`, and the server gave no lifetime.
+    case noLifetime
+    /// The last confirmation lies in the future.
+    case clockWentBack
+}

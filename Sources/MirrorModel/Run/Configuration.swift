@@ -29,3 +29,76 @@ public struct Configuration: Sendable {
     /// The defaults.
     public init() {}
 }
+
+/// The range that a number of a configuration or of options must be in.
+///
+/// The options of the command are read into the same ranges, so only a program's numbers can be
+/// outside them.
+package enum NumberRange {
+    /// Numbers of things that a run has at once: memory and descriptors end far below.
+    package static let counts = 1...(1 << 20)
+    /// Seconds of a wait.
+    package static let seconds: ClosedRange<Int64> = 0...DurationText.longest
+    /// Numbers of bytes, and moments that may lie beyond every clock.
+    package static let natural: ClosedRange<Int64> = 0...Int64.max
+
+    /// Throws `MirrorError` with `usage` for a number that is there and out of its range.
+    package static func check<Number: FixedWidthInteger>(
+        _ name: String, _ number: Number?, _ range: ClosedRange<Number>
+    ) throws(MirrorError) {
+        guard let number, !range.contains(number) else { return }
+        throw MirrorError(
+            .usage,
+            number < range.lowerBound
+                ? "\(name) is \(number); \(range.lowerBound) is the least."
+                : "\(name) is \(number); \(range.upperBound) is the most.")
+    }
+}
+
+extension Configuration {
+    /// Refuses a number that is out of its range; a session does so when it is made.
+    ///
+    /// Throws `MirrorError` with `usage`, which names the property and the range.
+    public func validate() throws(MirrorError) {
+        try NumberRange.check("jobs", jobs, NumberRange.counts)
+        try NumberRange.check("perHost", perHost, NumberRange.counts)
+        if case .fixed(let count) = segments {
+            try NumberRange.check("segments", count, NumberRange.counts)
+        }
+        try NumberRange.check("transfer.retries", transfer.retries, 0...Int(Int32.max))
+        try NumberRange.check("transfer.longestWait", transfer.longestWait, NumberRange.seconds)
+        try NumberRange.check(
+            "transfer.stallTimeout", transfer.stallTimeout, 1...DurationText.longest)
+        // libcurl counts milliseconds in an int.
+        try NumberRange.check(
+            "transfer.connectTimeout", transfer.connectTimeout, 1...Int64(Int32.max / 1000))
+        try NumberRange.check("transfer.sizeLimit", transfer.sizeLimit, NumberRange.natural)
+        try NumberRange.check("rateLimit", rateLimit?.rateElsewhere, NumberRange.natural)
+        try NumberRange.check("transferLimit", transferLimit, NumberRange.natural)
+        try NumberRange.check("leastFreeSpace", leastFreeSpace, NumberRange.natural)
+    }
+}
+
+extension TransferPermission {
+    /// Throws `MirrorError` with `usage` for a budget of less than nothing.
+    package func validate() throws(MirrorError) {
+        try NumberRange.check("permission.budget.bytes", budget?.bytes, NumberRange.natural)
+    }
+}
+
+extension DeleteLimit {
+    /// Throws `MirrorError` with `usage` for a number below 0, and for a share of more than the whole.
+    package func validate() throws(MirrorError) {
+        switch self {
+        case .count(let most): try NumberRange.check("deleteLimit", most, 0...Int.max)
+        case .percent(let share): try NumberRange.check("deleteLimit", share, 0...100)
+        case .whenOmitted: break
+        }
+    }
+}
+
+/// The version of mirror, the command and the library: the only place that states it.
+public enum MirrorVersion {
+    /// By the rules of Semantic Versioning, e.g. `0.2.0`.
+    public static let current = "0.2.0"
+}

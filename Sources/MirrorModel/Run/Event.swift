@@ -201,3 +201,158 @@ public struct Event: Sendable {
         }
     }
 }
+
+extension Event {
+    /// A resource that ended as it should.
+    public struct Done: Sendable {
+        // In an object, because the step, its run, the log and every reader pass it on.
+        private var facts: ValueObject<Facts>
+
+        private struct Facts {
+            var target: Target
+            var step: Step.Kind
+            var outcome: Outcome
+            var reason: Reason
+            var bytesReceived: Int64 = 0
+            var bytesReused: Int64 = 0
+            var bytesFreed: Int64 = 0
+            var sha256: Digest?
+            var source: String?
+            var verified: Verification
+            var conflict: Target?
+            var trace: TransferTrace?
+        }
+
+        /// Takes the values; the others have their defaults.
+        public init(
+            target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
+            verified: Verification
+        ) {
+            facts = ValueObject(
+                Facts(
+                    target: target, step: step, outcome: outcome, reason: reason,
+                    verified: verified))
+        }
+
+        /// The resource.
+        public var target: Target {
+            get { facts.value.target }
+            set { facts.value.target = newValue }
+        }
+
+        /// What the plan said.
+        public var step: Step.Kind {
+            get { facts.value.step }
+            set { facts.value.step = newValue }
+        }
+
+        /// How it ended.
+        public var outcome: Outcome {
+            get { facts.value.outcome }
+            set { facts.value.outcome = newValue }
+        }
+
+        /// Why.
+        public var reason: Reason {
+            get { facts.value.reason }
+            set { facts.value.reason = newValue }
+        }
+
+        /// Body bytes that arrived for it.
+        public var bytesReceived: Int64 {
+            get { facts.value.bytesReceived }
+            set { facts.value.bytesReceived = newValue }
+        }
+
+        /// Bytes that were there and not fetched again.
+        public var bytesReused: Int64 {
+            get { facts.value.bytesReused }
+            set { facts.value.bytesReused = newValue }
+        }
+
+        /// Bytes of a file that was removed because there is no room for it.
+        public var bytesFreed: Int64 {
+            get { facts.value.bytesFreed }
+            set { facts.value.bytesFreed = newValue }
+        }
+
+        /// The sha256 of the file; nil when it was neither read nor received.
+        public var sha256: Digest? {
+            get { facts.value.sha256 }
+            set { facts.value.sha256 = newValue }
+        }
+
+        /// The source that answered, without its query; nil when none was asked.
+        public var source: String? {
+            get { facts.value.source }
+            set { facts.value.source = newValue }
+        }
+
+        /// How the bytes were verified.
+        public var verified: Verification {
+            get { facts.value.verified }
+            set { facts.value.verified = newValue }
+        }
+
+        /// The conflict copy's name, if the target held bytes that mirror did not put there.
+        public var conflict: Target? {
+            get { facts.value.conflict }
+            set { facts.value.conflict = newValue }
+        }
+
+        /// When its transfer began and ended; nil where it needed none.
+        public var trace: TransferTrace? {
+            get { facts.value.trace }
+            set { facts.value.trace = newValue }
+        }
+    }
+}
+
+/// Something that a caller should know although it ends nothing, such as the use of an old copy.
+public struct Notice: Sendable, Hashable {
+    /// A sentence for people.
+    public var message: String
+    /// What helps, if only the program has words for it; other advice ends the message.
+    public var remedy: Remedy?
+
+    /// Takes a sentence.
+    public init(_ message: String, remedy: Remedy? = nil) {
+        self.message = message
+        self.remedy = remedy
+    }
+}
+
+/// Work that is no transfer, such as reading files again, as far as it has come.
+public struct Activity: Sendable, Hashable {
+    /// The kinds of work.
+    public enum Kind: String, Sendable, Hashable {
+        /// Nothing is under way.
+        case none
+        /// A manifest is decoded; `bytes` are those of its text.
+        case decoding
+        /// The tree is compared with the manifests; `bytes` are those of files in doubt, which are read.
+        case looking
+        /// Files are read, to compare or to pin them.
+        case reading
+        /// Files are removed.
+        case removing
+    }
+
+    /// What is done.
+    public var kind = Kind.none
+    /// A number of its own for each piece of work.
+    public var number = 0
+    /// Files that are done.
+    public var done = 0
+    /// All files, where their number is known.
+    public var total: Int?
+    /// Bytes that were read.
+    public var bytes: Int64 = 0
+    /// All bytes, where they are known.
+    public var totalBytes: Int64?
+    /// The path of the file that is read; empty where it is none.
+    public var name = ""
+
+    /// Nothing is under way.
+    public init() {}
+}

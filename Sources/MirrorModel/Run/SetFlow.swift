@@ -227,3 +227,301 @@ extension Landing.Content {
         }
     }
 }
+
+/// Which sets of a run have the targets that they need, and what waits for them.
+///
+/// A set keeps its targets until all of it is promoted. If two runs had a part each of what the
+/// other one's set needs, they would wait for each other for ever. So a set takes its targets
+/// together, before one of its files is fetched: either all of them, or none. It waits for other
+/// runs only while it has none. Sets that share a request wait for each other's transfers, and so
+/// they take theirs as one.
+struct SetClaims: ~Copyable {
+    /// One set, or several that share requests.
+    private struct Group {
+        /// The steps that may have to take their targets.
+        var steps: [Int] = []
+        /// The transfers that wait until the targets are this run's.
+        var waiting = PositionSet()
+        /// Steps whose targets other runs have.
+        var occupied: Set<Int> = []
+        var stage = Stage.idle
+    }
+
+    private enum Stage { case idle, asking, taken }
+
+    private var groups: [Group]
+    private var groupOfSet: [Int]
+    /// The groups of steps that are of no set, but send a request that a set waits for.
+    private var groupOfLeader: [Int: Int] = [:]
+
+    /// A run in which no set has its targets.
+    init(_ sets: SetProgress, _ sharing: RequestSharing) {
+        groupOfSet = Array(sets.sets.entries.indices)
+        groups = groupOfSet.map { _ in Group() }
+        if groups.isEmpty { return }
+        for (leader, followers) in sharing.followers {
+            let joined = Set(([leader] + followers).compactMap { sets.set(of: $0) })
+            let numbers = Set(joined.map { groupOfSet[$0] })
+            guard let first = numbers.min() else { continue }
+            for set in groupOfSet.indices where numbers.contains(groupOfSet[set]) {
+                groupOfSet[set] = first
+            }
+        }
+        for (leader, followers) in sharing.followers where !sets.has(leader) {
+            guard let set = followers.lazy.compactMap({ sets.set(of: $0) }).first else { continue }
+            groupOfLeader[leader] = groupOfSet[set]
+        }
+    }
+
+    /// Whether the run has no set.
+    var isEmpty: Bool { groups.isEmpty }
+
+    /// The group that takes a step's target; nil for a step that takes it by itself.
+    func group(of position: Int, _ sets: SetProgress) -> Int? {
+        if groups.isEmpty { return nil }
+        return sets.set(of: position).map { groupOfSet[$0] } ?? groupOfLeader[position]
+    }
+
+    /// Adds steps to their groups; returns those that are of none.
+    mutating func add(
+        _ positions: some Sequence<Int>, areTransfers: Bool, _ sets: SetProgress
+    ) -> [Int] {
+        var others: [Int] = []
+        for position in positions {
+            guard let group = group(of: position, sets) else {
+                others.append(position)
+                continue
+            }
+            groups[group].steps.append(position)
+            if areTransfers { groups[group].waiting.insert(position) }
+        }
+        return others
+    }
+
+    /// The groups with transfers that nobody has asked for yet; they are asked for from now on.
+    mutating func ask() -> [(group: Int, steps: [Int])] {
+        var asked: [(group: Int, steps: [Int])] = []
+        for group in groups.indices
+        where groups[group].stage == .idle && !groups[group].waiting.isEmpty {
+            groups[group].stage = .asking
+            asked.append((group, groups[group].steps))
+        }
+        return asked
+    }
+
+    /// Whether a transfer has to wait for its group's targets; it waits from now on.
+    mutating func holdsBack(_ position: Int, _ sets: SetProgress) -> Bool {
+        guard let group = group(of: position, sets), groups[group].stage != .taken else {
+            return false
+        }
+        groups[group].waiting.insert(position)
+        return true
+    }
+
+    /// The targets of a group are the run's; returns the transfers that waited for them.
+    mutating func taken(_ group: Int, _ sharing: RequestSharing) -> [Int] {
+        groups[group].stage = .taken
+        return takeWaiting(of: group, sharing)
+    }
+
+    /// Other runs have some of a group's targets, so this run has taken none.
+    mutating func refused(_ group: Int, because occupied: [Int]) {
+        groups[group].occupied = Set(occupied)
+    }
+
+    /// Another run let a target go that a group waits for; the group asks again after the last one.
+    ///
+    /// False where no group waits for it.
+    mutating func letGo(_ position: Int, _ sets: SetProgress) -> Bool {
+        guard let group = group(of: position, sets),
+            groups[group].occupied.remove(position) != nil
+        else { return false }
+        if groups[group].occupied.isEmpty { groups[group].stage = .idle }
+        return true
+    }
+
+    /// Ends the wait of a transfer; false where it does not wait.
+    @discardableResult
+    mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
+        guard let group = group(of: position, sets) else { return false }
+        return groups[group].waiting.remove(position)
+    }
+
+    /// Whether another run has a target that its group waits for.
+    func isOccupied(_ position: Int, _ sets: SetProgress) -> Bool {
+        group(of: position, sets).map { groups[$0].occupied.contains(position) } ?? false
+    }
+
+    /// Takes the transfers that wait, because none of them will begin.
+    mutating func takeWaiting(_ sharing: RequestSharing) -> [Int] {
+        groups.indices.flatMap { takeWaiting(of: $0, sharing) }
+    }
+
+    /// Without those that wait for the request of another one among them.
+    private mutating func takeWaiting(of group: Int, _ sharing: RequestSharing) -> [Int] {
+        var waiting = groups[group].waiting
+        groups[group].waiting.removeAll()
+        if !sharing.followers.isEmpty {
+            for leader in waiting.positions {
+                for follower in sharing.followers[leader] ?? [] { waiting.remove(follower) }
+            }
+        }
+        return waiting.positions
+    }
+}
+
+/// What keeps a set from being promoted.
+public enum SetObstacle: Sendable, Hashable {
+    /// A resource of it failed.
+    case failed(MirrorError)
+    /// A file of it could not be confirmed, and may be of the old version.
+    case stale(Target)
+    /// A resource of it may not be fetched now.
+    case deferred(Target, Deferral)
+    /// The run ended before it was complete.
+    case ended
+
+    /// The word that scripts may rely on.
+    public var code: String {
+        switch self {
+        case .failed(let error): error.code.rawValue
+        case .stale: "stale"
+        case .deferred: "deferred"
+        case .ended: "ended"
+        }
+    }
+
+    /// A sentence without its end that says why.
+    public var because: String { because { $0.rfc3339 } }
+
+    /// As above; moments are written by a function.
+    package func because(_ write: (Instant) -> String) -> String {
+        switch self {
+        case .failed(let error): error.message
+        case .stale(let target): "\(target): no source could be reached"
+        case .deferred(let target, let deferral): "\(target): \(deferral.because(write))"
+        case .ended: "the run ended before every file of it was there"
+        }
+    }
+
+    /// Whether it only says that the time has not come.
+    var isDeferral: Bool { if case .deferred = self { true } else { false } }
+
+    /// Whether a later run meets it again, so that it is no use to fetch what else the set lacks.
+    var isLasting: Bool { if case .failed(let error) = self { !error.isRetryable } else { false } }
+}
+
+/// How far the sets of a run have come: which of their steps are pending, and what keeps a set from
+/// being promoted.
+///
+/// A step of a set is pending until it has ended, or holds what it was to bring.
+struct SetProgress {
+    /// The sets of the plan.
+    let sets: AtomicSets
+    private let plan: Plan
+    private var states: [State]
+    private var pending = PositionSet()
+
+    /// How far one set is.
+    private struct State {
+        /// How many of its steps are pending.
+        var pending = 0
+        /// What keeps it from being promoted; the first that is no deferral, else the first.
+        var obstacle: SetObstacle?
+        /// How many there are.
+        var obstacles = 0
+        /// Whether its transfers need not begin.
+        var isHopeless = false
+    }
+
+    init(_ plan: Plan) {
+        self.plan = plan
+        sets = AtomicSets(plan)
+        states = sets.entries.map { _ in State() }
+    }
+
+    /// Whether the plan has no set.
+    var isEmpty: Bool { states.isEmpty }
+
+    /// The set that a step belongs to.
+    func set(of position: Int) -> Int? { sets.set(of: position, in: plan) }
+
+    /// Whether a step is promoted together with others.
+    func has(_ position: Int) -> Bool { !isEmpty && set(of: position) != nil }
+
+    /// Whether a set without this step's bytes is not whole.
+    func isEssential(_ position: Int) -> Bool {
+        has(position) && plan.resource(of: plan.steps[position])?.isOptional != true
+    }
+
+    /// Counts steps that have begun.
+    mutating func open(_ positions: some Sequence<Int>) {
+        for position in positions {
+            guard let set = set(of: position) else { continue }
+            pending.insert(CollectionOfOne(position))
+            states[set].pending += 1
+        }
+    }
+
+    /// Counts a step that has ended, or that holds what it was to bring.
+    mutating func close(_ position: Int) {
+        guard let set = set(of: position), pending.remove(position) else { return }
+        states[set].pending -= 1
+    }
+
+    /// Whether none of a set's steps is pending.
+    func isComplete(_ set: Int) -> Bool { states[set].pending == 0 }
+
+    /// The steps that remove the orphans of a set.
+    func removals(of set: Int) -> [Int] {
+        plan.steps.indices.filter {
+            plan.steps.isRemoval(at: $0) && self.set(of: $0) == set
+        }
+    }
+}
+
+// MARK: Obstacles
+
+extension SetProgress {
+    /// What keeps a set from being promoted; nil while nothing does.
+    func obstacle(of set: Int) -> SetObstacle? { states[set].obstacle }
+
+    /// How many things do.
+    func obstacles(of set: Int) -> Int { states[set].obstacles }
+
+    /// Notes what keeps the set of a step from being promoted.
+    mutating func note(_ obstacle: SetObstacle, at position: Int) {
+        if let set = set(of: position) { note(obstacle, ofSet: set) }
+    }
+
+    mutating func note(_ obstacle: SetObstacle, ofSet set: Int) {
+        states[set].obstacles += 1
+        let known = states[set].obstacle
+        if known == nil || known == .ended || known?.isDeferral == true && !obstacle.isDeferral {
+            states[set].obstacle = obstacle
+        }
+    }
+
+    /// Notes a step's end if it leaves the set incomplete.
+    mutating func note(_ done: Event.Done, isAcceptedStale: Bool, at position: Int) {
+        guard isEssential(position) else { return }
+        if case .deferred(let deferral) = done.reason {
+            note(.deferred(done.target, deferral), at: position)
+        } else if done.outcome == .stale, !isAcceptedStale {
+            note(.stale(done.target), at: position)
+        }
+    }
+
+    /// Notes which sets cannot be promoted, whatever their transfers bring.
+    mutating func noteHopeless() {
+        for set in states.indices {
+            states[set].isHopeless = states[set].obstacle?.isLasting == true
+        }
+    }
+
+    /// Whether the transfer of a step is of no use, because its set cannot be promoted.
+    func isHopeless(_ position: Int) -> Bool {
+        guard !states.isEmpty, let set = set(of: position) else { return false }
+        return states[set].isHopeless
+    }
+}

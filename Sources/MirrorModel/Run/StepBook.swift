@@ -340,3 +340,229 @@ extension Event.Done {
             reason: .deferred(deferral), verified: work.row?.verified ?? .none)
     }
 }
+
+/// A run's knowledge of a step under way.
+///
+/// It belongs to one run. It is a class, because the run reads it with every message about the
+/// step, and reading must not copy it.
+final class StepWork {
+    let step: Step
+    /// The action that follows once the row is there.
+    let purpose: Purpose
+    /// The row of the target, or of the file that is copied or moved.
+    var row: IndexRecord?
+    /// How the step will have ended when the disk has it.
+    var done: Event.Done?
+    /// What it would change once its set is complete; nil for one that waits for no set.
+    var holding: Holding?
+    /// The bytes in memory that are on their way to the final name.
+    var bytesInMemory = 0
+    /// The bytes that its transfer has brought; nil until it begins.
+    var count: TransferCount?
+    /// When its transfer began and ended; nil until it begins.
+    var trace: TransferTrace?
+
+    enum Purpose: Sendable {
+        /// The step needs no server.
+        case local
+        /// The step is a transfer.
+        case transfer
+        /// Another step fetched bytes that are for this one too.
+        case sharesBytes(IndexRecord, Landing.Content)
+        /// Another step's answer is about this one too.
+        case sharesAnswer(Answer)
+        /// Another run of the process brought the target to this end.
+        case sharesEnd(Event.Done)
+        /// Nothing may be asked for now.
+        case deferred(Deferral)
+        /// No source could be asked, or none could give the bytes.
+        case failed(MirrorError)
+    }
+
+    /// What a step would change.
+    enum Holding: Sendable {
+        case land(Landing)
+        case confirm(Confirmed)
+    }
+
+    init(_ step: Step, _ purpose: Purpose) {
+        self.step = step
+        self.purpose = purpose
+    }
+
+    /// Notes when the step's transfer began and ended.
+    func note(_ event: TransferEvent, at elapsed: Int64) {
+        switch event {
+        case .started: trace = TransferTrace(began: elapsed, ended: elapsed)
+        case .ended(let result): trace?.end(result, at: elapsed)
+        case .progress, .verifying, .retry, .restart: break
+        }
+    }
+
+    /// Whether the step is one of those that need no server.
+    var isLocal: Bool { if case .local = purpose { true } else { false } }
+
+    /// Whether the bytes come from another file of the tree, and may be fetched instead.
+    var isCopy: Bool {
+        switch purpose {
+        case .local, .sharesBytes: true
+        case .transfer, .sharesAnswer, .sharesEnd, .deferred, .failed: false
+        }
+    }
+}
+
+/// Steps that wait for their turn, and how many of those whose turn came have not ended.
+///
+/// A step under way takes a kilobyte or more, and a plan may have a million steps.
+struct StepQueue: Sendable {
+    static let mostUnderWay = 8192
+    private static let together = 512
+
+    private let positions: [Int]
+    private var next = 0
+
+    init(_ positions: [Int] = []) { self.positions = positions }
+
+    /// Whether every step's turn has come.
+    var isEmpty: Bool { next == positions.count }
+
+    /// How many wait.
+    var count: Int { positions.count - next }
+
+    /// The steps to begin next, a few at a time; empty while enough steps are under way.
+    mutating func take(underWay: Int) -> ArraySlice<Int> {
+        let room = min(StepQueue.mostUnderWay - underWay, StepQueue.together)
+        let end = min(positions.count, next + max(0, room))
+        defer { next = end }
+        return positions[next..<end]
+    }
+
+    /// Takes all that are left, because none will begin.
+    mutating func takeRest() -> ArraySlice<Int> {
+        defer { next = positions.count }
+        return positions[next...]
+    }
+}
+
+/// The accounts of a run: each step is counted once, and so are the bytes of its transfer.
+///
+/// A step is open, perhaps begun, and ended. The room that the plan made in Caches for files which
+/// did not come is entered here too.
+struct StepAccounts: Sendable {
+    var ledger: Ledger
+    /// Steps that have not ended.
+    private(set) var open = PositionSet()
+    /// Steps that were begun: a request was sent, or bytes were on their way.
+    private var begun = PositionSet()
+    /// The begun steps that were not finished when the run ended early.
+    private(set) var interrupted: [Int] = []
+    /// What the transfers have brought, and are expected to bring.
+    private(set) var meter = RunMeter()
+    /// Bytes that the plan made room for in Caches and that did not come.
+    private var roomLeft: Int64 = 0
+
+    init(_ plan: Plan) {
+        ledger = Ledger(
+            resources: plan.wantedSteps + plan.skipped, skipped: plan.skipped,
+            orphans: plan.orphansLeft, root: plan.root)
+    }
+
+    /// Opens steps.
+    mutating func open(_ positions: some Sequence<Int>) { open.insert(positions) }
+
+    /// Records that work on a step has begun.
+    mutating func noteBegun(_ position: Int) { begun.insert(CollectionOfOne(position)) }
+
+    /// Ends a step; false when it had ended before.
+    @discardableResult
+    mutating func close(_ position: Int) -> Bool { open.remove(position) }
+
+    /// Ends steps that the run does not reach, and counts them as left out.
+    mutating func leaveOut(_ positions: some Sequence<Int>) {
+        var count = 0
+        for position in positions where open.remove(position) { count += 1 }
+        ledger.enterLeftOut(count)
+    }
+
+    /// Ends a step that ended only because the run did; false when it had ended before.
+    @discardableResult
+    mutating func enterUnfinished(_ position: Int) -> Bool {
+        guard open.remove(position) else { return false }
+        if begun.contains(position) {
+            interrupted.append(position)
+            ledger.enterInterrupted()
+        } else {
+            ledger.enterLeftOut(1)
+        }
+        return true
+    }
+}
+
+// MARK: Bytes
+
+extension StepAccounts {
+    /// Adds a step's transfer to those that the run is expected to make.
+    mutating func expectTransfer(_ position: Int, _ expected: ExpectedBytes) {
+        meter.add(position, expected)
+    }
+
+    /// Counts what the transfer of a step tells.
+    mutating func count(_ event: TransferEvent, of work: StepWork, at elapsed: Int64) {
+        let old = work.count ?? TransferCount(work.step.expectedBytes)
+        var new = old
+        new.take(event, of: work.step)
+        work.count = new
+        meter.change(from: old, to: new, at: elapsed)
+    }
+
+    /// Counts the end of a step's transfer; a step without a transfer changes nothing.
+    mutating func endTransfer(
+        _ position: Int, _ count: TransferCount, hasFailed: Bool, at elapsed: Int64
+    ) {
+        meter.end(position, count, hasFailed: hasFailed, at: elapsed)
+    }
+
+    /// Notes that a file of Caches which was not there did not come.
+    mutating func noteRoom(of step: Step) {
+        guard step.target.area == .caches, case .nothing = step.existing else { return }
+        roomLeft = roomLeft.addingSaturated(step.size ?? 0)
+    }
+
+    /// Whether a file that was to go fits in the room of those that did not come; takes that room.
+    mutating func takeRoom(for step: Step) -> Bool {
+        guard case .overQuota = step.reason, let size = step.size, size <= roomLeft else {
+            return false
+        }
+        roomLeft -= size
+        return true
+    }
+}
+
+/// The steps of a run that are under way, by the positions of their steps.
+///
+/// A step is in it from the moment at which its row is asked for until it has ended, or until it
+/// holds its bytes for a set.
+struct StepTable {
+    private var works: [Serial: StepWork] = [:]
+    /// How many of them are steps that need no server.
+    private(set) var local = 0
+
+    /// How many there are.
+    var count: Int { works.count }
+
+    subscript(position: Int) -> StepWork? { works[position] }
+
+    /// Adds a step that has begun, or that goes on.
+    mutating func insert(_ work: StepWork, at position: Int) {
+        if work.isLocal { local += 1 }
+        works[position] = work
+    }
+
+    /// Removes a step; nil when it is not under way.
+    @discardableResult
+    mutating func remove(_ position: Int) -> StepWork? {
+        guard let work = works.removeValue(forKey: position) else { return nil }
+        if work.isLocal { local -= 1 }
+        return work
+    }
+}

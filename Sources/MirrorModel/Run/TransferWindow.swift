@@ -96,3 +96,217 @@ struct TransferWindow: Sendable {
         landingBytes -= bytesInMemory
     }
 }
+
+/// Which transfers the loop should know: by priority, and the hosts in turn.
+///
+/// A job that waits here takes eight bytes; a transfer that the loop knows takes a thousand. So the
+/// loop knows a window of the jobs, and each host with jobs left has a share of the window: a host
+/// that does not answer fills its own share only. A transfer that has waited for a retry once does not
+/// count, so thousands of them can wait at the same time.
+package struct JobFeed: Sendable {
+    private struct Queue {
+        let host: Int
+        var positions: [Int]
+        var next = 0
+    }
+
+    private struct Level {
+        let priority: Int32
+        var queues: [Queue] = []
+        var turn = 0
+        /// Where each host's queue is, while the feed is made.
+        private var places: [Serial: Int] = [:]
+
+        init(priority: Int32) { self.priority = priority }
+
+        mutating func add(_ position: Int, of host: Int) {
+            if let place = places[host] { return queues[place].positions.append(position) }
+            places[host] = queues.count
+            queues.append(Queue(host: host, positions: [position]))
+        }
+
+        mutating func close() { places = [:] }
+    }
+
+    private struct Account {
+        /// How many of its transfers have not been taken.
+        var left = 0
+        /// How many the loop knows, but for those that have waited.
+        var known = 0
+    }
+
+    private let window: Int
+    /// Lowest priority first; in each, a queue for each host that has any left there.
+    private var levels: [Level] = []
+    private var hosts: [Account] = []
+    /// The place of each host in `hosts`.
+    private var numbers: [Host: Int] = [:]
+    /// How many transfers of one host the loop should know.
+    private var share: Int
+    private var hostsWithAnyLeft = 0
+    /// The number of hosts with jobs left of which the loop knows less than the share, and of those
+    /// less than half of it.
+    private var belowShare = 0
+    private var belowHalf = 0
+    /// The transfers that the loop knows, with their hosts, without those that have waited.
+    private var known: [Serial: Int] = [:]
+    private var delayed = PositionSet()
+
+    /// How many have not been taken.
+    package private(set) var count = 0
+
+    /// How many may wait for a retry beside the window.
+    static let mostDelayed = 4096
+
+    /// Takes positions in the order of their plan, with their priorities and hosts.
+    ///
+    /// - Parameter window: how many transfers the loop should know at once.
+    package init(
+        _ entries: some Sequence<(position: Int, priority: Int32, host: Host)> =
+            EmptyCollection<(position: Int, priority: Int32, host: Host)>(), window: Int = 256
+    ) {
+        self.window = max(1, window)
+        share = self.window
+        add(entries)
+    }
+
+    /// Adds positions, which take their turns with those that are left.
+    package mutating func add(
+        _ entries: some Sequence<(position: Int, priority: Int32, host: Host)>
+    ) {
+        var added: [Level] = []
+        var levelNumbers: [Int32: Int] = [:]
+        // Nearly all entries have the host and the priority of the one before.
+        var last: (host: Host, number: Int)?
+        var level = 0
+        for entry in entries {
+            let host: Int
+            if let last, last.host == entry.host {
+                host = last.number
+            } else {
+                host = numbers[entry.host] ?? hosts.count
+                last = (entry.host, host)
+            }
+            if host == hosts.count {
+                numbers[entry.host] = host
+                hosts.append(Account())
+            }
+            hosts[host].left += 1
+            count += 1
+            if added.isEmpty || added[level].priority != entry.priority {
+                level = levelNumbers[entry.priority] ?? added.count
+                if level == added.count {
+                    levelNumbers[entry.priority] = level
+                    added.append(Level(priority: entry.priority))
+                }
+            }
+            added[level].add(entry.position, of: host)
+        }
+        for level in added.indices { added[level].close() }
+        levels = (added + levels).sorted { $0.priority < $1.priority }
+        hostsWithAnyLeft = hosts.count { $0.left > 0 }
+        share = fairShare
+        tallyAll()
+    }
+
+    /// Takes the next transfers for the loop, up to a limit. The caller reports each of them with `ended`,
+    /// even if it never began.
+    package mutating func take(atMost limit: Int = .max) -> [Int] {
+        var taken: [Int] = []
+        for level in levels.indices.reversed() {
+            var passed = 0
+            while known.count < window, belowShare > 0, taken.count < limit,
+                passed < levels[level].queues.count
+            {
+                let turn = levels[level].turn % levels[level].queues.count
+                if hosts[levels[level].queues[turn].host].known < share {
+                    passed = 0
+                    taken.append(takeNext(of: turn, in: level))
+                } else {
+                    passed += 1
+                    levels[level].turn = turn + 1
+                }
+            }
+            if known.count == window || belowShare == 0 || taken.count == limit { break }
+        }
+        if levels.contains(where: \.queues.isEmpty) { levels.removeAll(where: \.queues.isEmpty) }
+        return taken
+    }
+
+    private mutating func takeNext(of turn: Int, in level: Int) -> Int {
+        let queue = levels[level].queues[turn]
+        levels[level].queues[turn].next += 1
+        levels[level].turn = turn + 1
+        if queue.next + 1 == queue.positions.count {
+            // In the place of the last one, so that nothing else moves.
+            levels[level].queues.swapAt(turn, levels[level].queues.count - 1)
+            levels[level].queues.removeLast()
+            levels[level].turn = turn
+        }
+        let position = queue.positions[queue.next]
+        known[position] = queue.host
+        count -= 1
+        change(queue.host, left: -1, known: 1)
+        return position
+    }
+
+    /// Takes all that are left, because none will be begun.
+    package mutating func takeAll() -> [Int] {
+        defer { self = JobFeed(window: window) }
+        return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
+    }
+
+    /// Notes that a transfer waits for a retry; returns whether more should be taken.
+    package mutating func delayed(_ position: Int) -> Bool {
+        guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
+        else { return false }
+        delayed.insert(position)
+        change(host, known: -1)
+        return isRunningLow
+    }
+
+    /// Notes that the loop is done with a transfer; returns whether more should be taken.
+    package mutating func ended(_ position: Int) -> Bool {
+        if let host = known.removeValue(forKey: position) {
+            change(host, known: -1)
+        } else {
+            delayed.remove(position)
+        }
+        return isRunningLow
+    }
+
+    /// Whether there is room, and the loop knows less than half of the jobs that it should know of some
+    /// host. The feed learns of an end a little later, so it does not refill after each one.
+    package var isRunningLow: Bool { belowHalf > 0 && known.count < window }
+
+    private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {
+        tally(hosts[host], -1)
+        hosts[host].left += left
+        hosts[host].known += known
+        tally(hosts[host], 1)
+        if left != 0, hosts[host].left == 0 {
+            hostsWithAnyLeft -= 1
+            divide()
+        }
+    }
+
+    private mutating func tally(_ host: Account, _ sign: Int) {
+        guard host.left > 0 else { return }
+        if host.known < share { belowShare += sign }
+        if host.known < (share + 1) / 2 { belowHalf += sign }
+    }
+
+    private var fairShare: Int { max(1, window / max(1, hostsWithAnyLeft)) }
+
+    /// Gives each host that has any left the same share.
+    private mutating func divide() {
+        guard fairShare != share else { return }
+        share = fairShare
+        tallyAll()
+    }
+
+    private mutating func tallyAll() {
+        (belowShare, belowHalf) = (0, 0)
+        for host in hosts { tally(host, 1) }
+    }
+}

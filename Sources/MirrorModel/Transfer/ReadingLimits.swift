@@ -54,3 +54,122 @@ package struct ReadingLimits: Sendable {
         return bucket?.delay(now: now) ?? 0
     }
 }
+
+/// One budget of bytes a second for all transfers together.
+///
+/// It may be overdrawn, because received bytes cannot be sent back. The loop then reads from no
+/// socket until the debt is paid, so the senders notice it through TCP, and no bytes pile up in
+/// memory.
+struct TokenBucket: Sendable {
+    private let rate: Int64
+    private var level: Double
+    private var filledAt: Int64
+
+    /// - Parameters:
+    ///   - rate: bytes a second, greater than 0.
+    ///   - now: milliseconds.
+    init(rate: Int64, now: Int64) {
+        self.rate = max(1, rate)
+        level = Double(self.rate) / 10
+        filledAt = now
+    }
+
+    /// Takes bytes that arrived.
+    mutating func take(_ bytes: Int) { level -= Double(bytes) }
+
+    /// Whether there is a debt, as of the last look at the clock.
+    var isOverdrawn: Bool { level < 0 }
+
+    /// For how many milliseconds no socket may be read; 0 while there is no debt.
+    mutating func delay(now: Int64) -> Int64 {
+        let gained = Double(max(0, now - filledAt)) * Double(rate) / 1000
+        level = min(level + gained, Double(rate) / 10)
+        filledAt = now
+        return level >= 0 ? 0 : Int64((-level * 1000 / Double(rate)).rounded(.up))
+    }
+}
+
+/// Tells when fewer than 1 KiB a second arrived for too long.
+///
+/// It belongs to a transfer and spans its requests, so that it detects a server which sends one
+/// byte for each request. It runs only while one of them asks for bytes. Its times are those of
+/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further. After a stall,
+/// and after a pause, it begins anew.
+package struct StallClock: Sendable {
+    /// Bytes a second below which a transfer stalls.
+    package static let slowest: Int64 = 1024
+
+    private let timeout: Int64
+    private var asked: Int64 = 0
+    private var received: Int64 = 0
+    /// The time since which a request asks for bytes; nil while none does.
+    private var askingSince: Int64?
+
+    /// - Parameter timeout: seconds.
+    package init(timeout: Int64) {
+        let (milliseconds, overflow) = timeout.multipliedReportingOverflow(by: 1000)
+        self.timeout = overflow ? .max : milliseconds
+    }
+
+    /// Starts the clock: a request asks for bytes.
+    package mutating func begin(at time: Int64) {
+        if askingSince == nil { askingSince = time }
+    }
+
+    /// Stops the clock: no request asks for bytes any more.
+    package mutating func end(at time: Int64) {
+        count(until: time)
+        askingSince = nil
+    }
+
+    /// Counts bytes of a body.
+    package mutating func receive(_ bytes: Int) { received += Int64(bytes) }
+
+    /// Whether the transfer has stalled.
+    package mutating func hasStalled(at time: Int64) -> Bool {
+        count(until: time)
+        if received * 1000 >= asked * StallClock.slowest {
+            asked = 0
+            received = 0
+        }
+        return asked >= timeout
+    }
+
+    /// Begins anew, with the whole time limit.
+    package mutating func reset() { self = StallClock(milliseconds: timeout) }
+
+    private init(milliseconds: Int64) { timeout = milliseconds }
+
+    private mutating func count(until time: Int64) {
+        guard let since = askingSince else { return }
+        asked += max(0, time - since)
+        askingSince = max(since, time)
+    }
+}
+
+/// Time in which bytes were asked for, as far as looks at a clock can tell.
+///
+/// Time in which mirror itself held back does not count: under a rate limit, while workers are
+/// behind, while everything is paused. Neither does time in which the process did not run, stopped
+/// or asleep with its machine: a jump between two looks counts as one look.
+package struct AskingTime: Sendable {
+    /// The longest time between two looks while a request asks for bytes, in milliseconds.
+    package static let look: Int64 = 250
+    /// The delay after which a look counts as prevented from coming earlier, in milliseconds.
+    static let jump: Int64 = 1000
+
+    /// The total in milliseconds.
+    package private(set) var elapsed: Int64 = 0
+    private var lookedAt: Int64
+
+    package init(now: Int64) { lookedAt = now }
+
+    /// Looks at the clock.
+    ///
+    /// - Parameter hasAsked: whether bytes were asked for since the last look.
+    package mutating func look(now: Int64, hasAsked: Bool = true) {
+        let passed = max(0, now - lookedAt)
+        lookedAt = max(lookedAt, now)
+        if hasAsked { elapsed += passed > AskingTime.jump ? AskingTime.look : passed }
+    }
+}

@@ -264,3 +264,167 @@ extension StartQueue {
         hosts.states[host].waiting.dropEnded { waiting[$0.id]?.ticket != $0.ticket }
     }
 }
+
+/// Hosts at which a transfer could start now if a place were free, best first.
+///
+/// A host is entered anew whenever its state changes. An older entry is recognized by its stamp,
+/// and skipped when it comes up.
+struct ReadyHosts: Sendable {
+    /// The knowledge of a host that decides which one goes first.
+    enum Kind: Sendable, CaseIterable {
+        /// It answers.
+        case known
+        /// No request has asked it yet, or only a few have.
+        case fresh
+        /// It had time already, and has not answered.
+        case reluctant
+    }
+
+    private struct Candidate: Comparable {
+        let first: QueuedTransfer
+        let host: Int
+        let stamp: Int
+
+        static func < (left: Candidate, right: Candidate) -> Bool { left.first < right.first }
+    }
+
+    private var known = PriorityQueue<Candidate>()
+    private var fresh = PriorityQueue<Candidate>()
+    private var reluctant = PriorityQueue<Candidate>()
+
+    mutating func insert(_ host: Int, _ kind: Kind, first: QueuedTransfer, stamp: Int) {
+        let candidate = Candidate(first: first, host: host, stamp: stamp)
+        switch kind {
+        case .known: known.insert(candidate)
+        case .fresh: fresh.insert(candidate)
+        case .reluctant: reluctant.insert(candidate)
+        }
+    }
+
+    /// The best host of a kind.
+    mutating func first(
+        _ kind: Kind, _ states: [HostState]
+    ) -> (first: QueuedTransfer, host: Int)? {
+        switch kind {
+        case .known: ReadyHosts.first(&known, states)
+        case .fresh: ReadyHosts.first(&fresh, states)
+        case .reluctant: ReadyHosts.first(&reluctant, states)
+        }
+    }
+
+    private static func first(
+        _ queue: inout PriorityQueue<Candidate>, _ states: [HostState]
+    ) -> (first: QueuedTransfer, host: Int)? {
+        while let candidate = queue.first {
+            if states[candidate.host].stamp == candidate.stamp {
+                return (candidate.first, candidate.host)
+            }
+            _ = queue.popFirst()
+        }
+        return nil
+    }
+}
+
+/// Numbers that wait for a time, and which comes next.
+///
+/// A wait that is replaced or removed stays in the heap, and is skipped when it comes up.
+struct DelayQueue: Sendable {
+    private struct Delay: Comparable {
+        let until: Int64
+        let id: Int
+
+        static func < (left: Delay, right: Delay) -> Bool {
+            (left.until, left.id) < (right.until, right.id)
+        }
+    }
+
+    private var heap = PriorityQueue<Delay>()
+    private var delays: [Serial: (until: Int64, endsWithNetwork: Bool)] = [:]
+
+    /// Adds a wait until a time in milliseconds, which the return of the network may end earlier.
+    mutating func insert(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
+        if let known = delays[id], known == (until, endsWithNetwork) { return }
+        delays[id] = (until, endsWithNetwork)
+        heap.insert(Delay(until: until, id: id))
+    }
+
+    /// Removes a wait.
+    mutating func remove(_ id: Int) { if !delays.isEmpty { delays[id] = nil } }
+
+    /// Removes and returns the next number whose time has come.
+    mutating func popFirst(at now: Int64) -> Int? {
+        guard let until = next, until <= now, let delay = heap.popFirst() else { return nil }
+        delays[delay.id] = nil
+        return delay.id
+    }
+
+    /// The time of the next wait.
+    var next: Int64? {
+        mutating get {
+            while let delay = heap.first {
+                if delays[delay.id]?.until == delay.until { return delay.until }
+                _ = heap.popFirst()
+            }
+            return nil
+        }
+    }
+
+    /// Ends the waits that the return of the network ends.
+    mutating func endWithNetwork(at now: Int64) {
+        for (id, delay) in delays where delay.endsWithNetwork { insert(id.number, until: now) }
+    }
+}
+
+/// A binary heap: the first element by an order comes out first.
+package struct PriorityQueue<Element: Comparable> {
+    private var heap: [Element] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { heap.isEmpty }
+    package var count: Int { heap.count }
+    package var first: Element? { heap.first }
+
+    package mutating func insert(_ element: Element) {
+        heap.append(element)
+        rise(from: heap.count - 1)
+    }
+
+    package mutating func popFirst() -> Element? { heap.isEmpty ? nil : remove(at: 0) }
+
+    /// Removes the element at a position of the heap, from 0 to `count - 1`; 0 is the first.
+    mutating func remove(at position: Int) -> Element {
+        let last = heap.removeLast()
+        guard position < heap.count else { return last }
+        let removed = heap[position]
+        heap[position] = last
+        rise(from: position)
+        sink(from: position)
+        return removed
+    }
+
+    private mutating func rise(from position: Int) {
+        var child = position
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child] < heap[parent] else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func sink(from position: Int) {
+        var parent = position
+        while true {
+            var least = parent
+            let (left, right) = (2 * parent + 1, 2 * parent + 2)
+            if left < heap.count, heap[left] < heap[least] { least = left }
+            if right < heap.count, heap[right] < heap[least] { least = right }
+            if least == parent { return }
+            heap.swapAt(least, parent)
+            parent = least
+        }
+    }
+}
+
+extension PriorityQueue: Sendable where Element: Sendable {}

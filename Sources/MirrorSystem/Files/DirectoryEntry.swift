@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import MirrorModel
+internal import Synchronization
 
 /// A name in an open folder, for renames, links and status calls.
 package struct DirectoryEntry: Sendable {
@@ -161,4 +162,183 @@ extension Errno {
     package var isUnsupportedLink: Bool {
         number == EPERM || number == EOPNOTSUPP || number == EMLINK || number == ENOSYS
     }
+}
+
+extension DirectoryEntry {
+    /// Removes a folder with everything beneath it; follows no link.
+    package func removeTree() throws(Errno) {
+        let opened = try open(O_RDONLY | O_DIRECTORY)
+        for child in try opened.names(path: path) {
+            let entry = DirectoryEntry(folder: opened, name: child, path: path + "/" + child)
+            if try entry.status()?.kind == .folder {
+                try entry.removeTree()
+            } else {
+                try entry.unlink()
+            }
+        }
+        try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, AT_REMOVEDIR) }
+    }
+}
+
+extension Descriptor {
+    /// The names in an open folder, without `.` and `..`, in no order.
+    ///
+    /// mirror makes no name that is not UTF-8, so such names are left out. With `part`, names that
+    /// do not contain that text are left out too.
+    package func names(path: String, containing part: String? = nil) throws(Errno) -> [String] {
+        var names: [String] = []
+        try forEachName(path: path) { bytes in
+            let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+            // In a folder of a million names most do not match: no String is made of those.
+            if let part, let text, strstr(text, part) == nil { return }
+            let name = String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The names in an open folder; nil where one is not UTF-8.
+    package func allNames(path: String) throws(Errno) -> [String]? {
+        // Others may change the folder meanwhile, so it is read once.
+        var names: [String] = []
+        var isWhole = true
+        try forEachName(path: path) { bytes in
+            guard let name = String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) else {
+                isWhole = false
+                return
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return isWhole ? names : nil
+    }
+
+    /// Passes on each name, ended by NUL, in no order.
+    private func forEachName(
+        path: String, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) {
+        // The stream takes its own descriptor, because it moves the position and closes the
+        // descriptor.
+        let own = try retrying("openat", path) {
+            linux_openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        }
+        guard let stream = fdopendir(own) else {
+            close(own)
+            throw Errno(number: linux_errno(), call: "fdopendir", path: path)
+        }
+        defer { closedir(stream) }
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                let number = linux_errno()
+                if number == 0 { return }
+                throw Errno(number: number, call: "readdir", path: path)
+            }
+            withUnsafeBytes(of: &entry.pointee.d_name) { body($0) }
+        }
+    }
+}
+
+/// What a folder has besides its entries and times: mode, owner, group and extended attributes.
+///
+/// Access control lists and security labels are extended attributes.
+package struct FolderAttributes: Sendable, Hashable {
+    /// The permission bits.
+    package let mode: UInt16
+    private let user: UInt32
+    private let group: UInt32
+    private let extended: [[UInt8]: [UInt8]]
+
+    /// Reads the attributes of an open folder (statx(2), flistxattr(2)).
+    package init(of folder: Descriptor, path: String) throws(Errno) {
+        var status = linux_status()
+        try retrying("statx", path) {
+            linux_statx(folder.number, "", Int32(LINUX_AT_EMPTY_PATH), &status)
+        }
+        mode = status.mode & 0o7777
+        user = status.user
+        group = status.group
+        extended = try FolderAttributes.extended(of: folder, path: path)
+    }
+
+    /// Whether another folder differs in nothing but its mode, which can be set.
+    package func equalsExceptForMode(_ other: FolderAttributes) -> Bool {
+        user == other.user && group == other.group && extended == other.extended
+    }
+
+    private static func extended(
+        of folder: Descriptor, path: String
+    ) throws(Errno) -> [[UInt8]: [UInt8]] {
+        let names: [UInt8]
+        do throws(Errno) {
+            names = try bytes("flistxattr", path) {
+                linux_list_attributes(folder.number, $0, $1)
+            }
+        } catch {
+            // A file system without such attributes.
+            if error.number == EOPNOTSUPP { return [:] }
+            throw error
+        }
+        var attributes: [[UInt8]: [UInt8]] = [:]
+        for name in names.split(separator: 0) {
+            attributes[Array(name)] = try (name + [0]).withUnsafeBufferPointer {
+                (name) throws(Errno) in
+                try bytes("fgetxattr", path) { value, size in
+                    name.withMemoryRebound(to: CChar.self) {
+                        $0.baseAddress.map {
+                            linux_get_attribute(folder.number, $0, value, size)
+                        } ?? 0
+                    }
+                }
+            }
+        }
+        return attributes
+    }
+
+    /// Asks for the number of bytes, then for the bytes (64 KiB at most, xattr(7)).
+    private static func bytes(
+        _ call: StaticString, _ path: String,
+        _ body: (UnsafeMutablePointer<CChar>?, Int) -> Int
+    ) throws(Errno) -> [UInt8] {
+        let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 64 << 10)
+        defer { buffer.deallocate() }
+        let count = try retrying(call, path) { body(buffer, 64 << 10) }
+        return UnsafeBufferPointer(start: buffer, count: count).map { UInt8(bitPattern: $0) }
+    }
+}
+
+/// Unpredictable bytes for names that no other process picks (getrandom(2)).
+package enum RandomBytes {
+    /// The number of bytes that the kernel gives in one piece, enough for sixteen names.
+    private static let batch = 256
+    private static let stock = Mutex<[UInt8]>([])
+
+    /// Returns `count` bytes, at most 256.
+    package static func make(_ count: Int) -> [UInt8] {
+        precondition(count <= batch)
+        return stock.withLock { stock in
+            if stock.count < count { stock = fetch(batch) }
+            defer { stock.removeLast(count) }
+            return Array(stock.suffix(count))
+        }
+    }
+
+    private static func fetch(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while getrandom(buffer.baseAddress, count, 0) != count {
+                if errno != EINTR, readDevice(buffer) { break }
+            }
+            initialized = count
+        }
+    }
+
+    /// Reads the device (urandom(4)), for a sandbox that refuses the call.
+    private static func readDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bool {
+        let device = linux_openat(AT_FDCWD, "/dev/urandom", O_RDONLY | O_CLOEXEC, 0)
+        guard device >= 0 else { return false }
+        defer { close(device) }
+        return read(device, buffer.baseAddress, buffer.count) == buffer.count
+    }
+
+    /// Returns `count` bytes as hexadecimal digits.
+    package static func hex(_ count: Int) -> String { Hex.encode(make(count)) }
 }

@@ -1,0 +1,316 @@
+/// How a resource ended; every resource of a run has exactly one outcome.
+public enum Outcome: String, Sendable, Hashable, CaseIterable {
+    case fetched, resumed, updated, notModified, unchanged, copied, moved, adopted, kept, repaired
+    case edited, conflict, stale
+    /// Missing or due, and not asked for now: hours, network or budget forbid it.
+    case deferred
+    /// Removed from Caches or tmp, or left out, because there is no room for it now.
+    case evicted
+    /// Left out by a tag, or not begun when the run ended early.
+    case skipped
+    /// Begun, and not finished when the run ended early.
+    case interrupted
+    case failed
+}
+
+extension Outcome {
+    /// Its place in `allCases`.
+    var number: Int {
+        switch self {
+        case .fetched: 0
+        case .resumed: 1
+        case .updated: 2
+        case .notModified: 3
+        case .unchanged: 4
+        case .copied: 5
+        case .moved: 6
+        case .adopted: 7
+        case .kept: 8
+        case .repaired: 9
+        case .edited: 10
+        case .conflict: 11
+        case .stale: 12
+        case .deferred: 13
+        case .evicted: 14
+        case .skipped: 15
+        case .interrupted: 16
+        case .failed: 17
+        }
+    }
+}
+
+/// The totals of a run, which are its last event.
+public struct Summary: Sendable, Hashable {
+    /// Resources of the manifests; the sum over all outcomes.
+    public var resources = 0
+    /// The number of resources with each outcome.
+    public var outcomes: [Outcome: Int] = [:]
+    /// How many of the failed resources are optional.
+    public var failedOptional = 0
+    /// How many of the skipped resources the caller's tags left out.
+    public var deselected = 0
+    /// Orphans that were removed.
+    public var removed = 0
+    /// Orphans that stayed.
+    public var orphans = 0
+    /// Sets that were left as they were, because not all of their files could be promoted.
+    public var setsLeft = 0
+    /// Promoted files whose bytes could not be verified by size or digest.
+    public var unverified = 0
+    /// Body bytes that arrived.
+    public var bytesReceived: Int64 = 0
+    /// Bytes of parts that were not fetched again.
+    public var bytesReused: Int64 = 0
+    /// How many of the interrupted resources have a part that a later run can continue.
+    public var parts = 0
+    /// The bytes in those parts.
+    public var partBytes: Int64 = 0
+    /// Requests made.
+    public var requests = 0
+    /// The duration of the run in seconds, counted from the moment that its options name.
+    public var seconds: Double = 0
+    /// The error that ended the run early.
+    public var error: MirrorError?
+    /// The resulting exit code.
+    public var exit: Int32 = 0
+    /// The root's path.
+    public var root = ""
+
+    /// A run in which nothing happened.
+    public init() {}
+
+    /// Records a failure that occurred after the last resource had ended, while the run was closed.
+    ///
+    /// An error that had already ended the run stays, and so does the exit code of a signal.
+    public mutating func enter(late failure: MirrorError) {
+        guard error == nil else { return }
+        error = failure
+        let code = ExitVerdict.code(for: failure)
+        // Running again helps only where nothing else failed for good.
+        if exit < 128, !(exit == 1 && code == 69) { exit = code }
+    }
+
+    /// The number of resources with this outcome.
+    public subscript(outcome: Outcome) -> Int {
+        get { outcomes[outcome, default: 0] }
+        set { outcomes[outcome] = newValue }
+    }
+}
+
+/// Counts how the resources of a run ended.
+///
+/// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
+/// would no longer add up to its resources.
+package struct Ledger: Sendable {
+    /// The numbers so far, but for those of the outcomes.
+    private var others = Summary()
+    /// How many resources ended in each way. A dictionary would be hashed with each resource.
+    private var outcomes = [Int](repeating: 0, count: Outcome.allCases.count)
+    private var healing = 0
+    private var lasting = 0
+    private var staleBeyondLimit = 0
+
+    /// A ledger of a run over a number of resources.
+    package init(resources: Int, skipped: Int, orphans: Int, root: String) {
+        others.resources = resources
+        others.deselected = skipped
+        others.orphans = orphans
+        others.root = root
+        count(.skipped, skipped)
+    }
+
+    /// The numbers so far.
+    package var summary: Summary {
+        var summary = others
+        for outcome in Outcome.allCases where outcomes[outcome.number] > 0 {
+            summary[outcome] = outcomes[outcome.number]
+        }
+        return summary
+    }
+
+    private mutating func count(_ outcome: Outcome, _ count: Int = 1) {
+        outcomes[outcome.number] += count
+    }
+
+    /// Enters a resource that ended as it should.
+    package mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
+        let outcome = done.outcome
+        count(outcome)
+        let isPromotion: Bool
+        switch outcome {
+        case .fetched, .resumed, .updated, .repaired, .conflict: isPromotion = true
+        default: isPromotion = false
+        }
+        if isPromotion, done.verified == .none { others.unverified += 1 }
+        if outcome == .stale, !isAcceptedStale { staleBeyondLimit += 1 }
+    }
+
+    /// Enters resources that were kept as they are.
+    package mutating func enterKept(_ count: Int) { self.count(.kept, count) }
+
+    /// Enters a resource that had begun, and was not finished when the run ended.
+    package mutating func enterInterrupted() { count(.interrupted) }
+
+    /// Enters the parts of interrupted resources, by how much of each can be continued.
+    package mutating func enterParts(_ bytes: some Sequence<Int64>) {
+        for bytes in bytes where bytes > 0 {
+            others.parts += 1
+            others.partBytes = others.partBytes.addingSaturated(bytes)
+        }
+    }
+
+    /// Enters resources that were not begun when the run ended.
+    package mutating func enterLeftOut(_ count: Int) { self.count(.skipped, count) }
+
+    /// Enters a resource that failed.
+    package mutating func enter(_ failed: Event.Failed) {
+        count(.failed)
+        if failed.isOptional {
+            others.failedOptional += 1
+        } else if failed.error.isRetryable {
+            healing += 1
+        } else {
+            lasting += 1
+        }
+    }
+
+    /// Enters the cost of a transfer, also of one that failed.
+    package mutating func enter(_ cost: TransferCost) {
+        others.requests += cost.requests
+        others.bytesReceived += cost.bytesReceived
+        others.bytesReused += cost.bytesReused
+    }
+
+    /// Enters a file without a resource that was removed, or that could not be.
+    package mutating func enterRemoval(of step: Step, succeeded: Bool) {
+        if succeeded {
+            others.removed += 1
+        } else {
+            if step.kind == .remove { others.orphans += 1 }
+            lasting += 1
+        }
+    }
+
+    /// Enters a failure to remove a file that is counted with the set it is of.
+    package mutating func enterHindrance() { lasting += 1 }
+
+    /// Enters a file whose removal was not begun when the run ended.
+    package mutating func enterRemovalLeft(of step: Step) {
+        if step.resource != nil {
+            count(.skipped)
+        } else if step.kind == .remove {
+            others.orphans += 1
+        }
+    }
+
+    /// Enters a set that could not be promoted.
+    package mutating func enterSetLeft() { others.setsLeft += 1 }
+
+    /// The summary of the run that ends now.
+    ///
+    /// - Parameters:
+    ///   - error: what ended the run before its end.
+    ///   - exit: an exit code that stands above all others, as after a signal.
+    ///   - seconds: how long it took.
+    package func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
+        var summary = summary
+        summary.error = error
+        summary.seconds = seconds
+        summary.exit =
+            exit
+            ?? ExitVerdict.code(
+                endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit)
+        return summary
+    }
+}
+
+extension Summary {
+    /// Writes the summary as members of an object.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("exit", exit)
+        json.key("error")
+        if let error {
+            json.object { error.writeMembers(to: &$0) }
+        } else {
+            json.null()
+        }
+        json.member("root", root)
+        json.member("resources", resources)
+        for outcome in Outcome.allCases {
+            json.key(named: outcome.summaryKey)
+            json.number(self[outcome])
+        }
+        json.member("failedOptional", failedOptional)
+        json.member("removed", removed)
+        json.member("orphans", orphans)
+        json.member("unverified", unverified)
+        json.member("setsLeft", setsLeft)
+        json.member("bytesReceived", bytesReceived)
+        json.member("bytesReused", bytesReused)
+        json.member("partBytes", partBytes)
+        json.member("requests", requests)
+        json.key("seconds")
+        json.number(seconds, decimals: 3)
+    }
+
+    /// The summary as a JSON object.
+    public var json: String {
+        var json = JSONWriter()
+        json.object { writeMembers(to: &$0) }
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
+extension Outcome {
+    /// The name of the summary's member that counts it.
+    package var summaryKey: String {
+        switch self {
+        case .notModified: "revalidated"
+        case .conflict: "conflicts"
+        default: rawValue
+        }
+    }
+}
+
+/// How far a run came that ended early.
+extension Summary {
+    /// How many resources ended as they should.
+    public var finished: Int {
+        resources - self[.skipped] - self[.interrupted] - self[.deferred] - self[.failed]
+    }
+
+    /// How many resources a further run has still to do, failed ones left out.
+    public var unfinished: Int {
+        self[.skipped] - deselected + self[.interrupted] + self[.deferred]
+    }
+
+    /// `64 done, 736 to go, 3 parts kept (41.0 MiB)`; only the first two are shown when they are 0.
+    public var interimCounts: String {
+        var words = ["\(finished) done"]
+        if self[.failed] > 0 { words.append("\(self[.failed]) failed") }
+        words.append("\(unfinished) to go")
+        if parts > 0 { words.append("\(Counted(parts, "part")) kept (\(ByteCount(partBytes)))") }
+        return words.joined(separator: ", ")
+    }
+
+    /// The one line that says what an interruption left.
+    public var interruption: String {
+        resources == 0
+            ? "Interrupted before anything was fetched. Run again to go on."
+            : "Interrupted: \(interimCounts). Run again to go on."
+    }
+}
+
+extension PartRecord {
+    /// How many of the part's bytes a later run can go on from, as far as the index knows.
+    ///
+    /// A part that nothing could recognise again keeps none: it is never resumed.
+    public var resumableBytes: Int64 {
+        if identity == .anonymous { return 0 }
+        let front = milestones.last?.length ?? 0
+        return extents.reduce(front) { sum, extent in
+            let range = extent.range
+            return sum.addingSaturated(max(0, range.upperBound - max(range.lowerBound, front)))
+        }
+    }
+}
