@@ -32,7 +32,7 @@ enum BatchRows {
     /// Writes what becomes of the row of each work that went through; returns the targets of rows that
     /// are gone, so that nothing could be confirmed.
     static func write(
-        _ group: PromotionGroup, to database: inout Database
+        _ group: PromotionBatch, to database: inout Database
     ) throws(IndexError) -> [Int: Target] {
         var vanished: [Int: Target] = [:]
         for at in group.works.indices {

@@ -141,7 +141,7 @@ package final class Promoter: Sendable {
 
     /// Promotes works of no set. What is thrown ends them and everything later.
     private func promote(_ works: [PromotionWork]) {
-        var batch = PromotionGroup(works, in: environment)
+        var batch = PromotionBatch(works, in: environment)
         do throws(PromotionFault) { try batch.carryOut() } catch {
             return refuseAll(cause(of: error), failing: batch.untold)
         }

@@ -19,7 +19,7 @@ enum Awaited {
 ///
 /// No step undoes what another one promised. Where a name has changed already, a failure leaves the
 /// intent, and the next run settles it. `SetPromotion` takes the same steps for a set.
-struct PromotionGroup {
+struct PromotionBatch {
     let environment: PromotionEnvironment
     /// The time of its beginning.
     let now: Instant
@@ -191,12 +191,19 @@ struct PromotionGroup {
     ///   no set.
     mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
         let group = self
-        let mustLast = works.contains { work in
-            if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
-        }
+        // A set that only removes orphans has no works.
+        let areRepetitions =
+            setRows == nil
+            && works.allSatisfy { work in
+                if case .confirm(let confirmed) = work.task {
+                    confirmed.isRepetition
+                } else {
+                    false
+                }
+            }
         let vanished: [Int: Target]
         do throws(IndexError) {
-            vanished = try environment.index.write(durably: mustLast) {
+            vanished = try environment.index.write(durably: !areRepetitions) {
                 (batch: inout Database) throws(IndexError) in
                 try BatchRows.forget(group.staged, except: group.unsettled, in: &batch)
                 let vanished = try BatchRows.write(group, to: &batch)
@@ -249,7 +256,7 @@ struct PromotionGroup {
 
 // MARK: Works of no set
 
-extension PromotionGroup {
+extension PromotionBatch {
     /// Takes all steps; in the end each work has been told how it ended. Throws what ends every later
     /// batch too.
     mutating func carryOut() throws(PromotionFault) {

@@ -6,11 +6,11 @@ internal import MirrorSystem
 ///
 /// Everything is prepared, and the journal is committed. Until the commit the set can be left as it was.
 /// After it nothing is given up: what cannot be done now stays in the journal, and the next run carries it
-/// out (`SetRecovery`). The steps are those of a `PromotionGroup`, with one more flush; where the set has a
+/// out (`SetRecovery`). The steps are those of a `PromotionBatch`, with one more flush; where the set has a
 /// folder to itself, one exchange stands for all renames.
 struct SetPromotion {
     private let set: SetLanding
-    private var group: PromotionGroup
+    private var batch: PromotionBatch
     /// The new folder; nil where none was built.
     private var exchange: FolderExchange?
     private var journal: SetJournal
@@ -23,7 +23,7 @@ struct SetPromotion {
         let works = set.landings.map {
             PromotionWork(task: .land($0.landing), number: $0.position, receiver: Silence.receiver)
         }
-        group = PromotionGroup(works, in: environment)
+        batch = PromotionBatch(works, in: environment)
         journal = SetJournal(owners: Owners(set.set.owners))
         journal.removals = set.removals.map(\.removal.target.path)
     }
@@ -49,19 +49,19 @@ struct SetPromotion {
             if let unflushed { throw .unflushed(unflushed) }
             return result
         }
-        try group.reached(.staged)
+        try batch.reached(.staged)
         do throws(IndexError) { try intend() } catch {
             let result = undo(because: error.mirrorError)
             if case .unflushed(let error) = error { throw .unflushed(error) }
             return result
         }
-        try group.reached(.intended)
+        try batch.reached(.intended)
         do throws(PromotionFault) {
             try buildAside()
-            try group.reached(.builtAside)
-            try group.flush(.bytes)
+            try batch.reached(.builtAside)
+            try batch.flush(.bytes)
             try flushFolders()
-            try group.reached(.flushedBytes)
+            try batch.reached(.flushedBytes)
             try commit()
         } catch {
             // What a test stops is left as a crash would leave it.
@@ -81,17 +81,17 @@ struct SetPromotion {
 
     private mutating func stage() throws(MirrorError) {
         var staging = Staging(
-            index: group.environment.index, groupDevice: group.groupDevice,
-            unnamed: group.environment.unnamed)
+            index: batch.environment.index, groupDevice: batch.groupDevice,
+            unnamed: batch.environment.unnamed)
         // A file without a name would have to stay open until the end.
         staging.makesUnnamed = false
         for (at, member) in set.landings.enumerated() {
             do throws(MirrorError) {
-                let item = try group.stage(member.landing, at: at, by: &staging)
+                let item = try batch.stage(member.landing, at: at, by: &staging)
                 do throws(Errno) {
                     // A set can be larger than the number of files that may be open.
                     try item.flushNow()
-                    if group.environment.root.hasManyUnflushedFolders { try flushMadeFolders() }
+                    if batch.environment.root.hasManyUnflushedFolders { try flushMadeFolders() }
                 } catch {
                     unflushed = error
                     throw MirrorError(error)
@@ -105,13 +105,13 @@ struct SetPromotion {
         for (at, member) in set.landings.enumerated() {
             let target = member.landing.target
             do {
-                let entry = try group.folders.cache.entry(target.path)
+                let entry = try batch.folders.cache.entry(target.path)
                 try entry.mayChange()
                 guard let there = try entry.status() else { continue }
                 guard there.isFile else { throw PromotionFault.obstructed(target, there) }
                 if member.landing.onConflict == .keep,
-                    try !group.placement.isOurs(entry, there, landing: member.landing),
-                    try !group.placement.isWanted(entry, there, member.landing.record)
+                    try !batch.placement.isOurs(entry, there, landing: member.landing),
+                    try !batch.placement.isWanted(entry, there, member.landing.record)
                 {
                     throw PromotionFault.kept(target)
                 }
@@ -131,7 +131,7 @@ struct SetPromotion {
         for departure in set.removals {
             let target = departure.removal.target
             do throws(MirrorError) {
-                let entry = try group.removable(departure.removal)
+                let entry = try batch.removable(departure.removal)
                 do throws(Errno) { try entry?.mayChange() } catch { throw MirrorError(error) }
             } catch {
                 var error = error
@@ -147,9 +147,9 @@ struct SetPromotion {
         if let folder = set.set.folder, let target = try? Target(folder) {
             (journal.folder, journal.aside) = (folder, TreePartStore.passingPath(for: target))
         }
-        let items = group.staged.compactMap(\.self)
+        let items = batch.staged.compactMap(\.self)
         let draft = journal
-        journal = try group.environment.index.write(durably: true) {
+        journal = try batch.environment.index.write(durably: true) {
             (database: inout Database) throws(IndexError) in
             var journal = draft
             try BatchRows.intend(items, in: &database)
@@ -165,17 +165,17 @@ struct SetPromotion {
     private mutating func buildAside() throws(PromotionFault) {
         guard let folder = journal.folder, let aside = journal.aside else { return }
         var exchange = FolderExchange(
-            folder: folder, aside: aside, intents: group.staged.compactMap { $0?.intent },
-            root: group.environment.root, placement: group.placement)
+            folder: folder, aside: aside, intents: batch.staged.compactMap { $0?.intent },
+            root: batch.environment.root, placement: batch.placement)
         do {
             try exchange.build(
-                owners: set.set.owners, removals: journal.removals, &group.folders.cache,
-                groupDevice: group.groupDevice)
+                owners: set.set.owners, removals: journal.removals, &batch.folders.cache,
+                groupDevice: batch.groupDevice)
             self.exchange = exchange
         } catch {
             // What cannot be removed here, the recovery removes.
-            try? FolderExchange.remove(aside, in: group.environment.root)
-            group.folders.cache.drop()
+            try? FolderExchange.remove(aside, in: batch.environment.root)
+            batch.folders.cache.drop()
             if let fault = error as? PromotionFault { throw fault }
             if let error = error as? Errno, !error.isObstacle { throw .failed(MirrorError(error)) }
         }
@@ -184,7 +184,7 @@ struct SetPromotion {
     private mutating func commit() throws(PromotionFault) {
         let (id, isExchanged) = (journal.id, exchange != nil)
         do throws(IndexError) {
-            try group.environment.index.write(durably: true) {
+            try batch.environment.index.write(durably: true) {
                 (database: inout Database) throws(IndexError) in
                 if !isExchanged {
                     try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
@@ -198,12 +198,12 @@ struct SetPromotion {
     /// Flushes the folders of everything that must be there after the commit, where no group flush writes
     /// them out.
     private mutating func flushFolders() throws(PromotionFault) {
-        var paths = Set(group.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
+        var paths = Set(batch.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
         if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
         do throws(Errno) {
             for path in paths.sorted() {
-                let folder = try group.folders.cache.open(path)
-                if folder.device != group.groupDevice {
+                let folder = try batch.folders.cache.open(path)
+                if folder.device != batch.groupDevice {
                     try folder.descriptor.flush(path: path)
                 }
             }
@@ -212,20 +212,20 @@ struct SetPromotion {
 
     /// What a group flush writes out waits for that of the bytes.
     private func flushMadeFolders() throws(Errno) {
-        try group.environment.flush.flush(
-            group.environment.root.takeUnflushedFolders(), besideGroup: group.groupDevice != nil)
+        try batch.environment.flush.flush(
+            batch.environment.root.takeUnflushedFolders(), besideGroup: batch.groupDevice != nil)
     }
 
     /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.
     private mutating func undo(because error: MirrorError?) -> SetResult {
         if let exchange {
-            try? FolderExchange.remove(exchange.aside, in: group.environment.root)
+            try? FolderExchange.remove(exchange.aside, in: batch.environment.root)
         }
-        for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
+        for at in batch.staged.indices { batch.abandon(at, MirrorError(.internalError, "undone")) }
         if journal.id > 0 {
-            let (id, staged) = (journal.id, group.staged)
+            let (id, staged) = (journal.id, batch.staged)
             // If this fails, the next run undoes it.
-            try? group.environment.index.write { (database: inout Database) throws(IndexError) in
+            try? batch.environment.index.write { (database: inout Database) throws(IndexError) in
                 try BatchRows.forget(staged, except: [], in: &database)
                 try JournalRows.remove(id, in: &database)
             }
@@ -247,31 +247,31 @@ struct SetPromotion {
 extension SetPromotion {
     /// Gives all files their final names, removes the orphans, and records the rows.
     private mutating func putInPlace() throws(PromotionFault) -> SetResult {
-        try group.reached(.committed)
+        try batch.reached(.committed)
         let isExchanged = try exchangeFolder()
         if !isExchanged { try rename() }
-        try group.reached(.placed)
-        try group.flush(.names)
-        try group.reached(.flushedNames)
+        try batch.reached(.placed)
+        try batch.flush(.names)
+        try batch.reached(.flushedNames)
         let stayed = try remove()
-        if !set.removals.isEmpty { try group.flush(.names) }
+        if !set.removals.isEmpty { try batch.flush(.names) }
         let kept = try settleOldFolder()
         if isExchanged { notePlaced() }
-        group.cleanUp()
+        batch.cleanUp()
         var rows = SetRows(journal: journal.id)
         rows.removed = set.removals.filter { departure in
             departure.position.map { stayed[$0] == nil } ?? true
         }.map(\.removal.target)
         restamp(&rows)
         for departure in set.removals {
-            group.folders.removeEmpty(above: departure.removal.target)
+            batch.folders.removeEmpty(above: departure.removal.target)
         }
-        try group.reached(.cleaned)
-        try group.record(setRows: rows)
-        try group.reached(.indexed)
+        try batch.reached(.cleaned)
+        try batch.record(setRows: rows)
+        try batch.reached(.indexed)
         var landed: [Int: LandingResult] = [:]
         for (at, member) in set.landings.enumerated() {
-            guard let placed = group.staged[at]?.placed else { continue }
+            guard let placed = batch.staged[at]?.placed else { continue }
             landed[member.position] = .landed(
                 member.landing, placed.stamp, conflict: placed.conflict)
         }
@@ -283,13 +283,13 @@ extension SetPromotion {
 
     /// Gives each file its final name.
     private mutating func rename() throws(PromotionFault) {
-        let placement = group.placement
-        for case let item? in group.staged {
+        let placement = batch.placement
+        for case let item? in batch.staged {
             let target = item.landing.target
             do {
                 // Somebody may have removed it since the commit.
-                _ = try group.folders.cache.make(target.folder)
-                try group.place(item, placement)
+                _ = try batch.folders.cache.make(target.folder)
+                try batch.place(item, placement)
             } catch { throw PromotionFault(error, at: target) }
         }
     }
@@ -297,15 +297,15 @@ extension SetPromotion {
     /// Puts the new folder in the place of the old one; false where there is none, or they cannot be
     /// exchanged.
     private mutating func exchangeFolder() throws(PromotionFault) -> Bool {
-        guard let exchange, group.environment.probe.allowsExchange else { return false }
-        do throws(Errno) { try exchange.exchange(&group.folders.cache) } catch {
+        guard let exchange, batch.environment.probe.allowsExchange else { return false }
+        do throws(Errno) { try exchange.exchange(&batch.folders.cache) } catch {
             // The new folder stays for the next run, which exchanges it when the name is a folder's.
             if [ENOTDIR, ELOOP].contains(error.number) { throw .failed(MirrorError(error)) }
             return false
         }
-        try group.reached(.exchangedFolder)
-        group.folders.touch(PathText.folder(of: exchange.folder))
-        group.folders.touch(Area.tmp.rawValue)
+        try batch.reached(.exchangedFolder)
+        batch.folders.touch(PathText.folder(of: exchange.folder))
+        batch.folders.touch(Area.tmp.rawValue)
         return true
     }
 
@@ -313,7 +313,7 @@ extension SetPromotion {
     private mutating func remove() throws(PromotionFault) -> [Int: MirrorError] {
         var stayed: [Int: MirrorError] = [:]
         for departure in set.removals {
-            do throws(MirrorError) { try group.remove(departure.removal) } catch {
+            do throws(MirrorError) { try batch.remove(departure.removal) } catch {
                 guard error.code == .conflict else { throw .failed(error) }
                 if let position = departure.position { stayed[position] = error }
             }
@@ -327,15 +327,15 @@ extension SetPromotion {
         guard let exchange else { return [] }
         let foreign: FolderExchange.Foreign
         do { foreign = try exchange.settle() } catch { throw PromotionFault(error, at: nil) }
-        group.folders.cache.drop()
-        for path in foreign.touched { group.folders.touch(path) }
-        if !foreign.touched.isEmpty { try group.flush(.names) }
+        batch.folders.cache.drop()
+        for path in foreign.touched { batch.folders.touch(path) }
+        if !foreign.touched.isEmpty { try batch.flush(.names) }
         return foreign.kept
     }
 
     /// Notes the files that an exchange put in place.
     private func notePlaced() {
-        for case let item? in group.staged {
+        for case let item? in batch.staged {
             item.placed = Placed(stamp: item.stamp, leftover: item.path)
         }
     }
@@ -343,13 +343,13 @@ extension SetPromotion {
     /// Takes the stamps of what is in the folder: a name less changes a file's ctime.
     private mutating func restamp(_ rows: inout SetRows) {
         guard let exchange else { return }
-        for case let item? in group.staged {
+        for case let item? in batch.staged {
             let path = item.landing.target.path
-            if let status = try? group.folders.cache.entry(path).status() {
+            if let status = try? batch.folders.cache.entry(path).status() {
                 item.placed?.stamp = item.recordedStamp(of: status.stamp)
             }
         }
-        rows.restamped = exchange.stamps(&group.folders.cache)
+        rows.restamped = exchange.stamps(&batch.folders.cache)
     }
 }
 

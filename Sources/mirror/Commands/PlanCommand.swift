@@ -98,7 +98,7 @@ struct PlanOutput {
     private func line(_ set: AtomicSets.Entry) -> String {
         let way =
             set.folder.map {
-                "\($0.printable) is exchanged as a whole where it holds files and folders only."
+                "\($0.printable) is exchanged as a whole where it holds nothing else."
             } ?? "its files share no folder of their own, so they are renamed one after another."
         return "\(Owners(set.owners).description.printable) is all or nothing: \(way)"
     }
