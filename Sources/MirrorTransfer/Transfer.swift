@@ -245,7 +245,7 @@ package struct PreparedSource: Sendable {
 /// and its job gets its last event.
 final class TransferRegister {
     /// The transfers by the ids of their jobs.
-    private(set) var transfers: [Serial: Transfer] = [:]
+    private(set) var transfers: [Int: Transfer] = [:]
     var dispatcher: Dispatcher
     private let observer: any TransferObserver
 

@@ -313,7 +313,7 @@ final class ActiveRequests {
     /// The time of their stall clocks.
     private(set) var asking: AskingTime
     /// The requests that run, by number.
-    private(set) var running: [Serial: ActiveRequest] = [:]
+    private(set) var running: [Int: ActiveRequest] = [:]
     private var made = 0
     /// Requests whose bytes wait within libcurl.
     private var heldBack: [ActiveRequest] = []

@@ -139,7 +139,7 @@ final class Engine: Sendable {
 final class RunRegister: TransferObserver {
     private struct State {
         var last = -1
-        var mailboxes: [Serial: Mailbox<RunMessage>] = [:]
+        var mailboxes: [Int: Mailbox<RunMessage>] = [:]
         /// Runs that have not yet processed a failure which may end them.
         var deciding: [Mailbox<RunMessage>] = []
     }

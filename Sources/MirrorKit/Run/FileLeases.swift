@@ -68,11 +68,11 @@ final class FileLeases: Sendable {
     }
 
     private struct State {
-        var leases: [TargetKey: Lease] = [:]
+        var leases: [Target: Lease] = [:]
         var readers = 0
 
         /// Ends a use of a file; returns those whose turn has come.
-        mutating func end(_ target: TargetKey, _ change: (inout Lease) -> Void) -> [Waiter] {
+        mutating func end(_ target: Target, _ change: (inout Lease) -> Void) -> [Waiter] {
             // Nearly always the line is empty, and the lease stays removed.
             guard var lease = leases.removeValue(forKey: target) else { return [] }
             change(&lease)
@@ -132,7 +132,6 @@ extension FileLeases {
     func take(
         _ target: Target, isolation: isolated (any Actor)? = #isolation
     ) async throws(MirrorError) -> FileLease {
-        let key = TargetKey(target)
         let hasFiles = FileLease.held.contains { $0.leases === self && $0.isHeld }
         let number = state.withLock { state in
             state.readers += 1
@@ -141,7 +140,7 @@ extension FileLeases {
         let hasBegun = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayBegin = state.withLock { state -> Bool? in
-                    var lease = state.leases[key] ?? Lease()
+                    var lease = state.leases[target] ?? Lease()
                     if lease.admits(readerWithFiles: hasFiles) {
                         lease.readers += 1
                     } else if Task.isCancelled {
@@ -149,16 +148,16 @@ extension FileLeases {
                     } else {
                         let waiter = Waiter.reader(number: number, continuation)
                         lease.line.insert(waiter, at: hasFiles ? 0 : lease.line.count)
-                        state.leases[key] = lease
+                        state.leases[target] = lease
                         return nil
                     }
-                    state.leases[key] = lease
+                    state.leases[target] = lease
                     return true
                 }
                 if let mayBegin { continuation.resume(returning: mayBegin) }
             }
         } onCancel: {
-            leave(key, number)
+            leave(target, number)
         }
         guard hasBegun else {
             throw MirrorError(
@@ -168,7 +167,7 @@ extension FileLeases {
     }
 
     /// Takes a reader out of the line.
-    private func leave(_ target: TargetKey, _ number: Int) {
+    private func leave(_ target: Target, _ number: Int) {
         let reader = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             let line = state.leases[target]?.line ?? []
             for (position, waiter) in line.enumerated() {
@@ -183,7 +182,7 @@ extension FileLeases {
 
     /// Gives a file back.
     fileprivate func give(_ target: Target) {
-        begin(state.withLock { $0.end(TargetKey(target)) { $0.readers -= 1 } })
+        begin(state.withLock { $0.end(target) { $0.readers -= 1 } })
     }
 }
 
@@ -203,13 +202,12 @@ extension FileLeases {
     ) -> Bool {
         state.withLock { state in
             for target in targets where target != held {
-                let key = TargetKey(target)
-                if state.leases[key] == nil { continue }
-                state.leases[key]?.line.append(.writer { retry(target) })
+                if state.leases[target] == nil { continue }
+                state.leases[target]?.line.append(.writer { retry(target) })
                 return false
             }
             for target in targets {
-                state.leases[TargetKey(target), default: Lease()].hasWriter = true
+                state.leases[target, default: Lease()].hasWriter = true
             }
             return true
         }
@@ -217,7 +215,7 @@ extension FileLeases {
 
     /// Whether a file has a reader or a writer.
     func isHeld(_ target: Target) -> Bool {
-        state.withLock { $0.leases[TargetKey(target)] != nil }
+        state.withLock { $0.leases[target] != nil }
     }
 
     /// The first of these files that is read under one of the leases.
@@ -229,17 +227,16 @@ extension FileLeases {
 
     /// Takes a file for a writer if it is free; otherwise returns false and leaves it.
     func acquireExclusiveIfFree(_ target: Target) -> Bool {
-        let key = TargetKey(target)
         return state.withLock { state in
-            guard state.leases[key] == nil else { return false }
-            state.leases[key] = Lease(hasWriter: true)
+            guard state.leases[target] == nil else { return false }
+            state.leases[target] = Lease(hasWriter: true)
             return true
         }
     }
 
     /// Gives a writer's file back.
     func releaseExclusive(_ target: Target) {
-        begin(state.withLock { $0.end(TargetKey(target)) { $0.hasWriter = false } })
+        begin(state.withLock { $0.end(target) { $0.hasWriter = false } })
     }
 }
 

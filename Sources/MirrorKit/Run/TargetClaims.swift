@@ -31,12 +31,12 @@ final class TargetClaims: Sendable {
     }
 
     private struct State {
-        var byTarget: [TargetKey: Claim] = [:]
+        var byTarget: [Target: Claim] = [:]
         /// Targets that were claimed in addition to a step's own, because a server named them.
         var named: [Claimant: Target] = [:]
 
         /// Removes a claim; nil where another step has the target.
-        mutating func end(_ target: TargetKey, by claimant: Claimant) -> Claim? {
+        mutating func end(_ target: Target, by claimant: Claimant) -> Claim? {
             guard let claim = byTarget.removeValue(forKey: target) else { return nil }
             if claim.claimant == claimant { return claim }
             byTarget[target] = claim
@@ -52,8 +52,7 @@ final class TargetClaims: Sendable {
     func claim(
         _ target: Target, by claimant: Claimant, waiting mailbox: Mailbox<RunMessage>
     ) -> Bool {
-        let target = TargetKey(target)
-        return state.withLock { state in
+        state.withLock { state in
             state.byTarget[target, default: Claim(claimant: claimant)]
                 .belongs(to: claimant, orTells: mailbox)
         }
@@ -68,10 +67,10 @@ final class TargetClaims: Sendable {
         _ targets: some Sequence<(target: Target, claimant: Claimant)>,
         waiting mailbox: Mailbox<RunMessage>
     ) -> [Int] {
-        let targets = targets.map { (key: TargetKey($0.target), claimant: $0.claimant) }
+        let targets = Array(targets)
         return state.withLock { state in
             let occupied = targets.filter { target in
-                !(state.byTarget[target.key]?.belongs(
+                !(state.byTarget[target.target]?.belongs(
                     to: target.claimant, orTells: mailbox) ?? true)
             }
             if occupied.isEmpty {
@@ -88,10 +87,9 @@ final class TargetClaims: Sendable {
         _ target: Target, for provisional: Target, by claimant: Claimant, in root: RootDirectory
     ) throws(MirrorError) {
         if target == provisional { return }
-        let key = TargetKey(target)
         let isFree = state.withLock { state in
-            if let claim = state.byTarget[key] { return claim.claimant == claimant }
-            state.byTarget[key] = Claim(claimant: claimant)
+            if let claim = state.byTarget[target] { return claim.claimant == claimant }
+            state.byTarget[target] = Claim(claimant: claimant)
             state.named[claimant] = target
             return true
         }
@@ -103,12 +101,11 @@ final class TargetClaims: Sendable {
 
     /// Releases the claims of a step, and reports its end to the steps that wait for it.
     func release(_ target: Target, by claimant: Claimant, _ end: StepEnd) {
-        let target = TargetKey(target)
         let (own, named) = state.withLock { state in
             let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)
             return (
                 state.end(target, by: claimant),
-                named.flatMap { state.end(TargetKey($0), by: claimant) }
+                named.flatMap { state.end($0, by: claimant) }
             )
         }
         own?.report(end)

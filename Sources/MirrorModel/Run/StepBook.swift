@@ -543,7 +543,7 @@ extension StepAccounts {
 /// A step is in it from the moment at which its row is asked for until it has ended, or until it
 /// holds its bytes for a set.
 struct StepTable {
-    private var works: [Serial: StepWork] = [:]
+    private var works: [Int: StepWork] = [:]
     /// How many of them are steps that need no server.
     private(set) var local = 0
 

@@ -115,7 +115,7 @@ package struct JobFeed: Sendable {
         var queues: [Queue] = []
         var turn = 0
         /// Where each host's queue is, while the feed is made.
-        private var places: [Serial: Int] = [:]
+        private var places: [Int: Int] = [:]
 
         init(priority: Int32) { self.priority = priority }
 
@@ -149,7 +149,7 @@ package struct JobFeed: Sendable {
     private var belowShare = 0
     private var belowHalf = 0
     /// The transfers that the loop knows, with their hosts, without those that have waited.
-    private var known: [Serial: Int] = [:]
+    private var known: [Int: Int] = [:]
     private var delayed = PositionSet()
 
     /// How many have not been taken.

@@ -28,7 +28,7 @@ package struct Dispatcher: ~Copyable, Sendable {
 
     private var jobs: Int
     private var queue: StartQueue
-    private var places: [Serial: Place] = [:]
+    private var places: [Int: Place] = [:]
     private var delays = DelayQueue()
     /// The number of places that transfers hold beside their own.
     private var extras = 0
@@ -159,7 +159,7 @@ extension Dispatcher {
 
     /// Whether a transfer that has a place may ask a host; if so, its place moves there.
     package mutating func admit(_ id: Int, to name: Host) -> HostAdmission {
-        guard let index = places.index(forKey: Serial(id)) else { return .waits }
+        guard let index = places.index(forKey: id) else { return .waits }
         let place = places.values[index]
         let host = queue.number(of: name)
         let refusedUntil = queue.hosts.states[host].refusedUntil
@@ -230,7 +230,7 @@ extension Dispatcher {
         return places.filter {
             mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now
         }
-        .map(\.key.number).sorted()
+        .map(\.key).sorted()
     }
 
     /// Takes a transfer's place for others.

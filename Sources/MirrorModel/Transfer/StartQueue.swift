@@ -10,9 +10,9 @@ struct StartQueue: Sendable {
     /// Milliseconds of any clock that never goes back.
     private(set) var now: Int64
     /// The tickets of the waiting transfers, and their hosts.
-    private var waiting: [Serial: (ticket: Int, host: Int)] = [:]
+    private var waiting: [Int: (ticket: Int, host: Int)] = [:]
     /// The transfers of which a host took a request and did not answer.
-    private var unanswered: Set<Serial> = []
+    private var unanswered: Set<Int> = []
     private var lastTicket = 0
     private var ready = ReadyHosts()
     /// The times at which hosts may be asked again, or may be asked for more.
@@ -50,7 +50,7 @@ struct StartQueue: Sendable {
         lastTicket += 1
         let transfer = QueuedTransfer(
             id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief,
-            wentUnanswered: !unanswered.isEmpty && unanswered.contains(Serial(id)))
+            wentUnanswered: !unanswered.isEmpty && unanswered.contains(id))
         let place = waitingPlace(of: transfer, at: host)
         waiting[id] = (lastTicket, place)
         hosts.states[place].waiting.insert(transfer)
@@ -64,7 +64,7 @@ struct StartQueue: Sendable {
 
     /// Removes a transfer.
     mutating func remove(_ id: Int) {
-        if !unanswered.isEmpty { unanswered.remove(Serial(id)) }
+        if !unanswered.isEmpty { unanswered.remove(id) }
         // A removed transfer must not look like one that could start.
         if let host = waiting.removeValue(forKey: id)?.host { reconsider(host) }
     }
@@ -94,7 +94,7 @@ struct StartQueue: Sendable {
 
     /// Whether a transfer must not ask a host again before others have asked it.
     mutating func givesWay(_ id: Int, at host: Int) -> Bool {
-        guard hosts.states[host].isMute, unanswered.contains(Serial(id)) else { return false }
+        guard hosts.states[host].isMute, unanswered.contains(id) else { return false }
         dropEnded(host)
         return hosts.states[host].waiting.hasUntried
     }
@@ -164,7 +164,7 @@ extension StartQueue {
     mutating func failed(
         _ attempt: HostAttempt, at host: Int, _ failure: TransportFailure, last: Int
     ) -> HostSilence {
-        if failure.wasSent { unanswered.insert(Serial(attempt.transfer)) }
+        if failure.wasSent { unanswered.insert(attempt.transfer) }
         dropEnded(host)
         let silence = hosts.failed(host, failure, of: attempt, last: last, now: now)
         if case .ofTransfer = silence {
@@ -339,7 +339,7 @@ struct DelayQueue: Sendable {
     }
 
     private var heap = PriorityQueue<Delay>()
-    private var delays: [Serial: (until: Int64, endsWithNetwork: Bool)] = [:]
+    private var delays: [Int: (until: Int64, endsWithNetwork: Bool)] = [:]
 
     /// Adds a wait until a time in milliseconds, which the return of the network may end earlier.
     mutating func insert(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
@@ -371,7 +371,7 @@ struct DelayQueue: Sendable {
 
     /// Ends the waits that the return of the network ends.
     mutating func endWithNetwork(at now: Int64) {
-        for (id, delay) in delays where delay.endsWithNetwork { insert(id.number, until: now) }
+        for (id, delay) in delays where delay.endsWithNetwork { insert(id, until: now) }
     }
 }
 
