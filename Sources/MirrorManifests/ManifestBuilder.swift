@@ -133,7 +133,7 @@ final class ManifestBuilder {
         guard manifest.resources.count >= ManifestBuilder.manyResources else {
             return manifest.flaws()
         }
-        let (ofTargets, ofDigests) = ParallelWork.both(
+        let (ofTargets, ofDigests) = NativeThread.both(
             { manifest.flawsOfTargets() }, and: { manifest.flawsOfDigests() }, thread: "digests")
         return ManifestFlaw.inOrder(ofTargets + ofDigests)
     }

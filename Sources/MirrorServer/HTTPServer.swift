@@ -49,7 +49,7 @@ package final class HTTPServer: @unchecked Sendable {
         let connections = max(
             limits.threads,
             DescriptorBudget.connections(
-                wanted: limits.connections, limit: OpenFileLimit.current))
+                wanted: limits.connections, limit: Descriptor.limit))
         var numbers = cmicrohttpd_limits(
             threads: UInt32(limits.threads), connections: UInt32(connections),
             connections_of_address: UInt32(limits.connectionsOfAddress),

@@ -282,7 +282,7 @@ final class ExportFolder {
                 throw Errno(number: EISDIR, call: "open", path: target.path)
             }
             let file = try make(copy.name, mode: copy.record.isExecutable ? 0o755 : 0o644)
-            try FileCopy.copy(from: source, to: file, path: copy.name)
+            try source.copy(to: file, path: copy.name)
             let digests = try FileDigests.compute(
                 file, algorithms: [.sha256], path: copy.name, isCancelled: isCancelled)
             if digests?.first == copy.record.sha256 { return }

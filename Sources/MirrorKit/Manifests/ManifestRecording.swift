@@ -271,6 +271,6 @@ struct ManifestCopy: Sendable {
         from number: Int32, to file: Descriptor, path: String
     ) throws(Errno) {
         let origin = Descriptor(owning: try retrying("dup", path) { dup(number) })
-        try FileCopy.copy(from: origin, to: file, path: path)
+        try origin.copy(to: file, path: path)
     }
 }

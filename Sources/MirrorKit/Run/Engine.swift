@@ -52,7 +52,7 @@ final class Engine: Sendable {
         notices += settled.unfinishedSets.map(\.cause.message)
         unfinished = settled.unfinishedSets
         if let notice = DescriptorBudget.notice(
-            wanted: configuration.jobs, limit: OpenFileLimit.current)
+            wanted: configuration.jobs, limit: Descriptor.limit)
         {
             notices.append(notice)
         }
@@ -110,7 +110,7 @@ final class Engine: Sendable {
             let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
-                wanted: configuration.jobs, limit: OpenFileLimit.current)
+                wanted: configuration.jobs, limit: Descriptor.limit)
             // If the learned limits cannot be read, the run learns them anew.
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,

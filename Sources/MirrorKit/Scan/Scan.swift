@@ -96,7 +96,7 @@ struct Scan: ~Copyable {
         var other = view
         other.isCancelled = { isAbandoned.isSet || view.isCancelled() }
         let count = view.wanted.entries.count
-        let (first, second) = ParallelWork.both(
+        let (first, second) = NativeThread.both(
             {
                 let first = Result { try ScanShard(0..<middle, of: view).look() }
                 if case .failure = first { isAbandoned.set() }

@@ -362,7 +362,7 @@ final class PrivateCopy: Sendable {
                         linux_openat(
                             AT_FDCWD, path + suffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
                     })
-                try FileCopy.copy(from: source, to: copy, path: name)
+                try source.copy(to: copy, path: name)
             } catch {
                 if suffix.isEmpty || error.number != ENOENT {
                     PrivateCopy.remove(folder: made.path)

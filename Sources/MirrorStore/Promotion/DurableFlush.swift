@@ -31,7 +31,7 @@ struct DurableFlush: Sendable {
         allowsGroup =
             FileSystemKind.kernelReportsGroupFlush
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
-        greatestBatch = min(DurableFlush.mostInBatch, max(4, OpenFileLimit.current / 16))
+        greatestBatch = min(DurableFlush.mostInBatch, max(4, Descriptor.limit / 16))
     }
 
     /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of
@@ -40,7 +40,7 @@ struct DurableFlush: Sendable {
 
     /// How many folders in which folders were made may wait, with a descriptor each, for the flush of the
     /// batch that they are of.
-    private static let mostMadeFolders = max(16, OpenFileLimit.current / 8)
+    private static let mostMadeFolders = max(16, Descriptor.limit / 8)
 
     /// Flushes the folders in which folders were made, where they are too many to wait: in a deep tree,
     /// each file may have made many.

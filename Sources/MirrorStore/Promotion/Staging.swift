@@ -110,7 +110,7 @@ struct Staging {
         let (path, file) = try create(landing, folders: &folders, isNear: isNear)
         return try made(landing, path: path, file: file, folders: &folders) {
             (path, file) throws(Errno) in
-            try FileCopy.copy(from: source, to: file, path: path)
+            try source.copy(to: file, path: path)
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
             guard digests?.first == landing.record.sha256 else { throw changed(path) }
         }

@@ -181,7 +181,7 @@ package struct FolderCache {
 
     /// How many are held: a batch of many folders must not use up the files that the process may have
     /// open (getrlimit(2)).
-    static let most = min(128, max(8, OpenFileLimit.current / 16))
+    static let most = min(128, max(8, Descriptor.limit / 16))
 
     /// Holds nothing yet.
     package init(_ root: RootDirectory) { self.root = root }

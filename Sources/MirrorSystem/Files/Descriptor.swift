@@ -107,9 +107,9 @@ package final class Descriptor: Sendable {
     }
 }
 
-/// How many files this process may have open (getrlimit(2), RLIMIT_NOFILE).
-package enum OpenFileLimit {
-    package static var current: Int {
+extension Descriptor {
+    /// How many files this process may have open (getrlimit(2), RLIMIT_NOFILE).
+    package static var limit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return 1024

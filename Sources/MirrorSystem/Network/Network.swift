@@ -18,13 +18,19 @@ package enum NetworkMetering: Sendable, Hashable {
     /// it is. A thread of its own waits for it, since sd-bus gives a system bus that stands still more than a
     /// minute. A machine that is only busy gets time, because without an answer the network counts as free.
     package static func read() -> NetworkMetering {
-        let answer = Answer()
+        let answer = Mutex<NetworkMetering?>(nil)
+        let isGiven = Semaphore()
         do throws(Errno) {
-            try NativeThread("network") { answer.give(ask()) }.detach()
+            try NativeThread("network") {
+                let given = ask()
+                answer.withLock { $0 = given }
+                isGiven.post()
+            }.detach()
         } catch {
             return .unknown("no thread can be had: \(error)")
         }
-        return answer.wait(seconds: 3) ?? .unknown("NetworkManager does not answer")
+        _ = isGiven.wait(seconds: 3)
+        return answer.withLock { $0 } ?? .unknown("NetworkManager does not answer")
     }
 
     private static func ask() -> NetworkMetering {
@@ -35,23 +41,6 @@ package enum NetworkMetering: Sendable, Hashable {
             return .unknown(Escaped(String(decoding: bytes, as: UTF8.self), limit: 200).description)
         }
         return value == 1 || value == 3 ? .metered : .unmetered
-    }
-}
-
-/// An answer that may come too late.
-private final class Answer: Sendable {
-    private let value = Mutex<NetworkMetering?>(nil)
-    private let isGiven = Semaphore()
-
-    func give(_ answer: NetworkMetering) {
-        value.withLock { $0 = answer }
-        isGiven.post()
-    }
-
-    /// The answer; nil if it does not come within the seconds.
-    func wait(seconds: Int) -> NetworkMetering? {
-        _ = isGiven.wait(seconds: seconds)
-        return value.withLock { $0 }
     }
 }
 

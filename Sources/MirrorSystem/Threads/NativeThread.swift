@@ -31,7 +31,7 @@ package struct NativeThread: Sendable {
     /// Waits until the thread has ended; call it once.
     package func join() { pthread_join(thread, nil) }
 
-    /// Detaches the thread; nobody waits for its end. Call it once, instead of `join`.
+    /// Detaches the thread, so that no call waits for its end. Call it once, instead of `join`.
     package func detach() { pthread_detach(thread) }
 
     private final class Start: Sendable {
@@ -45,8 +45,12 @@ package struct NativeThread: Sendable {
     }
 }
 
-/// Runs work that blocks on a thread outside Swift's cooperative pool.
-package enum Offload {
+/// Runs work that blocks on threads outside Swift's cooperative pool.
+///
+/// Each of its objects is such a thread. It runs one piece of work after another, and ends when none has
+/// arrived for a while. A run offloads many short pieces in a row, and a new thread for each would cost
+/// more than they do.
+package final class Offload: Sendable {
     /// Waits, suspended, for the work's value or error.
     package static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
@@ -56,26 +60,21 @@ package enum Offload {
                 continuation.resume(with: Result { try work() })
             }
             // Where the system gives no thread, blocking one of the pool is the lesser evil.
-            if !OffloadThread.reuse(for: body), !OffloadThread.start(with: body) { body() }
+            if !reuse(for: body), !start(with: body) { body() }
         }
     }
-}
 
-/// A thread that runs one piece of work after another, and ends when none has arrived for a while.
-///
-/// A run offloads many short pieces in a row, and a new thread for each would cost more than they do.
-private final class OffloadThread: Sendable {
-    private static let idle = Mutex<[OffloadThread]>([])
+    private static let idle = Mutex<[Offload]>([])
     /// Seconds that an idle thread waits for more work.
     private static let patience = 1
 
     private let next: Mutex<(@Sendable () -> Void)?>
     private let wakeup = Semaphore()
 
-    init(_ first: @escaping @Sendable () -> Void) { next = Mutex(first) }
+    private init(_ first: @escaping @Sendable () -> Void) { next = Mutex(first) }
 
     /// Hands work to an idle thread; false if there is none.
-    static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
+    private static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = idle.withLock({ $0.popLast() }) else { return false }
         thread.next.withLock { $0 = body }
         thread.wakeup.post()
@@ -83,14 +82,14 @@ private final class OffloadThread: Sendable {
     }
 
     /// Starts a thread with its first work; false if the system gives none.
-    static func start(with body: @escaping @Sendable () -> Void) -> Bool {
-        let worker = OffloadThread(body)
+    private static func start(with body: @escaping @Sendable () -> Void) -> Bool {
+        let worker = Offload(body)
         guard let thread = try? NativeThread("session", { worker.run() }) else { return false }
         thread.detach()
         return true
     }
 
-    func run() {
+    private func run() {
         repeat { runNext() } while waitForWork()
     }
 
@@ -105,9 +104,9 @@ private final class OffloadThread: Sendable {
     }
 
     private func waitForWork() -> Bool {
-        OffloadThread.idle.withLock { $0.append(self) }
-        if wakeup.wait(seconds: OffloadThread.patience) { return true }
-        let isUnasked = OffloadThread.idle.withLock { idle in
+        Offload.idle.withLock { $0.append(self) }
+        if wakeup.wait(seconds: Offload.patience) { return true }
+        let isUnasked = Offload.idle.withLock { idle in
             guard let place = idle.firstIndex(where: { $0 === self }) else { return false }
             idle.remove(at: place)
             return true
@@ -118,42 +117,27 @@ private final class OffloadThread: Sendable {
     }
 }
 
-/// Two pieces of work at the same time.
-package enum ParallelWork {
-    /// Does one piece on this thread and the other on a thread of its own, and waits for both.
+extension NativeThread {
+    /// Does one piece of work on this thread and the other on a new one, and waits for both.
     ///
     /// If the system grants no more threads, this one does both. `thread` names the other one; the
     /// kernel cuts that to 15 bytes.
     package static func both<First, Second: Sendable>(
         _ first: () -> First, and second: @escaping @Sendable () -> Second, thread: String
     ) -> (First, Second) {
-        let piece = Piece(second)
-        guard let other = try? NativeThread(thread, { piece.work() }) else {
-            return (first(), second())
+        let result = Mutex<Second?>(nil)
+        let other = try? NativeThread(thread) {
+            let value = second()
+            result.withLock { $0 = value }
         }
+        guard let other else { return (first(), second()) }
         let value = first()
         other.join()
-        return (value, piece.result())
-    }
-
-    /// The piece of the other thread, and what it came to.
-    private final class Piece<Value: Sendable>: Sendable {
-        private let body: @Sendable () -> Value
-        private let value = Mutex<Value?>(nil)
-
-        init(_ body: @escaping @Sendable () -> Value) { self.body = body }
-
-        func work() {
-            let done = body()
-            value.withLock { $0 = done }
-        }
-
-        /// The result, once the thread has ended.
-        func result() -> Value { value.withLock { $0.take() } ?? body() }
+        return (value, result.withLock { $0.take() } ?? second())
     }
 }
 
-/// Tells work that blocks a thread that its result is no longer wanted.
+/// A request to work that blocks a thread: its result is no longer wanted.
 package final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 

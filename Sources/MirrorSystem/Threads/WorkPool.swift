@@ -88,7 +88,7 @@ package final class WorkPool: Workers {
     /// those that are there do it, and the next piece of work asks again.
     private func startAnother() -> Bool {
         threads.withLock { threads in
-            // Whoever stops the pool takes the threads after it has said so.
+            // `stop` sets the flag before it takes the threads.
             if !state.withLock({ $0.isStopping }), let thread = try? start(name, { self.run() }) {
                 threads.append(thread)
                 return true
@@ -182,12 +182,7 @@ package final class Semaphore: @unchecked Sendable {
 package final class SerialWork: Sendable {
     package typealias Piece = @Sendable () -> Void
 
-    private struct Queue {
-        var pieces: [Piece] = []
-        var isRunning = false
-    }
-
-    private let queue = Mutex(Queue())
+    private let queue = Mutex<(pieces: [Piece], isRunning: Bool)>(([], false))
     private let workers: any Workers
 
     package init(on workers: any Workers) { self.workers = workers }
@@ -202,7 +197,7 @@ package final class SerialWork: Sendable {
         if mustStart, !workers.submit({ self.run() }) { run() }
     }
 
-    /// Runs the pieces that have gathered, then submits itself again for those that arrived meanwhile.
+    /// Runs the pieces that have gathered, then submits itself again for those that arrived in between.
     /// So a queue that never runs empty does not keep a worker from other queues. If the pool has
     /// stopped, this call runs the remaining pieces itself.
     private func run() {

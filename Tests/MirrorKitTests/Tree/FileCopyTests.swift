@@ -16,7 +16,7 @@ import Testing
         #expect(lseek(source.number, off_t(position), SEEK_SET) == off_t(position))
         let flags = O_RDWR | O_CREAT | O_CLOEXEC
         let copy = Descriptor(owning: open(folder.path + "/b", flags, 0o600))
-        try FileCopy.copy(from: source, to: copy, path: "b")
+        try source.copy(to: copy, path: "b")
         #expect(folder.bytes(of: "b") == bytes)
         #expect(lseek(source.number, 0, SEEK_CUR) == off_t(position))
     }
