@@ -466,9 +466,3 @@ static inline int32_t linux_local_port(int number) {
     default: return -1;
     }
 }
-
-/* Holds back what is written to a socket, or sends it. The kernel holds no byte for longer than 200 ms. */
-static inline void linux_set_cork(int socket, bool holds) {
-    int value = holds;
-    setsockopt(socket, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
-}

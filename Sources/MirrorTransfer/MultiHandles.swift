@@ -46,9 +46,7 @@ final class MultiHandles {
 
     /// Continues every transfer that can continue, without waiting; callbacks run inside.
     func perform() {
-        shared.gather()
         usual?.perform()
-        shared.send()
         http1?.perform()
     }
 
@@ -93,7 +91,7 @@ final class MultiHandle {
     private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     private let multi: UnsafeMutableRawPointer
-    /// Told of connections until the last one is closed, which is in `deinit`.
+    /// It gets a call for each connection that closes; the last one closes in `deinit`.
     private let shared: SharedConnections
     /// Whether all requests use HTTP/1.1: libcurl never has two of them on one connection.
     let isHTTP1: Bool
@@ -107,7 +105,7 @@ final class MultiHandle {
     ///
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
-    ///   - shared: is told of connections and of the requests that they carry.
+    ///   - shared: notes the connections and the requests that they carry.
     ///   - isHTTP1: whether all of its requests use HTTP/1.1.
     init(connections: Int, shared: SharedConnections, isHTTP1: Bool) throws(MirrorError) {
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
@@ -239,7 +237,7 @@ final class SocketWatch {
             // only if it becomes ready before that. A closed socket leaves the set by itself.
             default: 0
             }
-        // libcurl tells the same of a shared connection for every request. It reports a socket as no
+        // libcurl reports the same of a shared connection for every request. It reports a socket as no
         // longer wanted before it closes it, so what is known is never of another with that number.
         guard wanted[index] != events else { return }
         wanted[index] = events

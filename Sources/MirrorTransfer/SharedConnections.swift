@@ -3,37 +3,28 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// The connections of a wire: who uses each of them, and whether several requests may share it.
+/// The connections of a wire: which requests use each of them, and whether several may share it.
 ///
 /// Only a connection of HTTP/2 carries several requests at once. libcurl 7.88 sends several over one of
 /// HTTP/1.1 too, if another connection to the host speaks HTTP/2; so each request asks here before it is
 /// sent.
-///
-/// libcurl writes each request by itself, with TCP_NODELAY, and a reset of each stream whose response
-/// had no body (7.88). Each such write is a packet for which the server wakes. So the kernel gathers
-/// into one packet what is written while libcurl takes its turn (TCP_CORK, tcp(7)). The first two
-/// requests that are under way over one connection show that others may join them.
 final class SharedConnections {
     struct Connection {
         /// Unique among all connections of the wire.
         let number: Int
         let socket: curl_socket_t
-        /// What the kernel calls the socket, whose number may come to be another one's (SO_COOKIE).
+        /// The kernel's name of the socket, whose number may later be that of another file (SO_COOKIE).
         let cookie: UInt64
         /// The host of the requests that may share it; nil where only one uses it.
         let host: Host?
         /// Its local port; 0 until a request is sent over it.
         var localPort: Int32 = 0
-        /// Its TLS session; nil without TLS, and where libcurl does not tell it.
+        /// Its TLS session; nil without TLS, and where libcurl does not report it.
         var tls: UnsafeRawPointer?
-        /// The requests under way, with those that ended in this turn.
+        /// The requests under way.
         var users: [any ConnectionUser] = []
         /// Whether it speaks HTTP/2, as TLS or a response showed; nil before.
         var speaksHTTP2: Bool?
-        /// Whether the kernel holds back what is written to it.
-        var isHeld = false
-
-        var isShared: Bool { users.count > 1 && speaksHTTP2 != false }
     }
 
     /// What a request finds that is about to be sent over a connection.
@@ -47,7 +38,7 @@ final class SharedConnections {
         case unknown
     }
 
-    /// Those that were opened. libcurl 7.88 does not tell when it closes one that was not yet connected.
+    /// Those that were opened. libcurl 7.88 does not report that it closes one that was not yet connected.
     private(set) var connections: [Connection] = []
     private var lastNumber = 0
     /// The requests for which connections with these TLS contexts are made.
@@ -59,10 +50,6 @@ final class SharedConnections {
     private var makers: [Host: ObjectIdentifier] = [:]
     /// The hosts to which the last such connection could not be made.
     private var unmade: Set<Host> = []
-    /// Whether libcurl takes its turn.
-    private var isGathering = false
-    /// How often bytes of a connection were held back; for tests.
-    private(set) var gatherings = 0
 
     /// Notes a socket that was opened for a connection.
     ///
@@ -111,7 +98,7 @@ final class SharedConnections {
     /// Notes a request that is about to be sent over the connection with this local port.
     ///
     /// - Parameters:
-    ///   - tls: its TLS session; nil without TLS, and where libcurl does not tell it.
+    ///   - tls: its TLS session; nil without TLS, and where libcurl does not report it.
     ///   - choseHTTP2: whether the session agreed on HTTP/2 (RFC 7301); nil where it is not known.
     func began(
         _ user: any ConnectionUser, localPort: Int32, tls: UnsafeRawPointer? = nil,
@@ -132,7 +119,6 @@ final class SharedConnections {
             return .taken
         }
         connections[position].users.append(user)
-        if isGathering { hold(position) }
         let isShared = connections[position].speaksHTTP2 == true
         return .free(connections[position].number, beside: isShared ? users.first : nil)
     }
@@ -183,44 +169,16 @@ final class SharedConnections {
         shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 
-    /// Holds back what is written to shared connections from now on.
-    func gather() {
-        isGathering = true
-        for position in connections.indices { hold(position) }
-    }
-
-    /// Sends what was held back.
-    func send() {
-        isGathering = false
-        for position in connections.indices where connections[position].isHeld {
-            connections[position].isHeld = false
-            linux_set_cork(connections[position].socket, false)
-        }
-    }
-
-    private func hold(_ position: Int) {
-        let connection = connections[position]
-        guard connection.isShared, !connection.isHeld else { return }
-        // Connections to two hosts may have one port, and this may be the wrong one of them.
-        guard isOpen(connection) else {
-            connections[position].localPort = 0
-            connections[position].users = []
-            return
-        }
-        connections[position].isHeld = true
-        gatherings += 1
-        linux_set_cork(connection.socket, true)
-    }
-
     /// The connection over which requests were sent before: connections to two hosts may have one
     /// local port, but no two of them have one TLS session.
     private func known(_ localPort: Int32, _ tls: UnsafeRawPointer?) -> Int? {
         guard localPort > 0 else { return nil }
+        connections.removeAll { $0.localPort == localPort && $0.tls == tls && !isOpen($0) }
         return connections.firstIndex { $0.localPort == localPort && $0.tls == tls }
     }
 
     /// Finds the socket that has a port, among those over which nothing was sent yet, and forgets those
-    /// of them that were closed. From now on libcurl tells when it closes the socket.
+    /// of them that were closed. From now on libcurl reports when it closes the socket.
     private func learn(_ localPort: Int32) -> Int? {
         guard localPort > 0 else { return nil }
         connections.removeAll { $0.localPort == 0 && !isOpen($0) }

@@ -6,7 +6,7 @@ import Testing
 @testable import MirrorSystem
 @testable import MirrorTransfer
 
-/// What is gathered into one packet, on real TCP connections.
+/// Which connections requests share, on real TCP connections.
 struct SharedConnectionsTests {
     private let shared = SharedConnections()
 
@@ -40,57 +40,6 @@ struct SharedConnectionsTests {
         return pair
     }
 
-    @Test func whatSeveralRequestsWriteIsGatheredUntilItIsSent() throws {
-        let pair = try pair(requests: 2)
-        #expect(!pair.isHeldBack)
-        shared.gather()
-        #expect(pair.isHeldBack)
-        shared.send()
-        #expect(!pair.isHeldBack)
-        #expect(shared.gatherings == 1)
-    }
-
-    @Test func oneRequestGoesAtOnce() throws {
-        let pair = try pair(requests: 1)
-        shared.gather()
-        #expect(!pair.isHeldBack)
-        shared.send()
-        #expect(shared.gatherings == 0)
-    }
-
-    @Test func theSecondRequestShowsThatAConnectionIsShared() throws {
-        let pair = try pair(requests: 0)
-        shared.gather()
-        begin(pair.localPort)
-        #expect(!pair.isHeldBack)
-        begin(pair.localPort)
-        #expect(pair.isHeldBack)
-        // A third one finds it held back.
-        begin(pair.localPort)
-        #expect(shared.gatherings == 1)
-        shared.send()
-        #expect(!pair.isHeldBack)
-    }
-
-    @Test func theLastOfSeveralRequestsGoesAtOnce() throws {
-        let pair = try pair(requests: 1)
-        let user = User()
-        let number = try #require(begin(pair.localPort, by: user).number)
-        shared.ended(user, on: number)
-        shared.gather()
-        #expect(!pair.isHeldBack)
-    }
-
-    @Test func connectionsWithOneRequestEachAreLeftAlone() throws {
-        let alone = [try pair(requests: 1), try pair(requests: 1)]
-        let pair = try pair(requests: 9)
-        shared.gather()
-        #expect(alone.allSatisfy { !$0.isHeldBack })
-        #expect(pair.isHeldBack)
-        shared.send()
-        #expect(!pair.isHeldBack)
-    }
-
     /// The number of a closed socket may be that of a connection of somebody else in the process.
     @Test func aClosedSocketIsNotTouched() throws {
         let pair = try pair(requests: 1)
@@ -98,9 +47,6 @@ struct SharedConnectionsTests {
         let number = try #require(begin(pair.localPort, by: user).number)
         shared.closes(pair.near)
         shared.ended(user, on: number)
-        shared.gather()
-        #expect(!pair.isHeldBack)
-        shared.send()
         #expect(shared.connections.isEmpty)
     }
 
@@ -112,8 +58,6 @@ struct SharedConnectionsTests {
         try #require(dup2(foreign.near, pair.near) == pair.near)
         for _ in 0..<2 { begin(foreign.localPort) }
         #expect(shared.connections.isEmpty)
-        shared.gather()
-        #expect(!foreign.isHeldBack)
     }
 
     /// Its port was taken for that of another connection, which has the same one.
@@ -121,8 +65,6 @@ struct SharedConnectionsTests {
         let foreign = try TCPPair()
         let pair = try pair(requests: 2)
         try #require(dup2(foreign.near, pair.near) == pair.near)
-        shared.gather()
-        #expect(!foreign.isHeldBack)
         begin(pair.localPort)
         #expect(shared.connections.isEmpty)
     }
@@ -138,26 +80,6 @@ struct SharedConnectionsTests {
         _ = try pair(requests: 0)
         begin(port)
         #expect(shared.connections.map(\.users.count) == [0])
-    }
-
-    /// The next request begins in the turn in which the last one ends, which is noted after it.
-    @Test func aConnectionOfHTTP1IsLeftAlone() throws {
-        let pair = try pair(requests: 0)
-        shared.gather()
-        shared.answered(try #require(begin(pair.localPort).number), in: .http11)
-        begin(pair.localPort)
-        #expect(!pair.isHeldBack)
-        shared.send()
-        shared.gather()
-        #expect(!pair.isHeldBack)
-    }
-
-    @Test func aConnectionThatIsClosedWhileItIsHeldBackIsForgotten() throws {
-        let pair = try pair(requests: 2)
-        shared.gather()
-        shared.closes(pair.near)
-        shared.send()
-        #expect(pair.isHeldBack)
     }
 
     @Test func anUnknownPortIsOfNoConnection() throws {
@@ -269,14 +191,11 @@ struct SharedWireTests {
         // Most of these begin over a connection whose last request ends in the same turn.
         let url = try SourceURL(nginx.url("http") + "/a")
         _ = try probe.reports(on: Array(repeating: url, count: 500))
-        #expect(wire.shared.gatherings == 0)
-        try expect([200, 200], of: "https")
-        let earlier = wire.shared.gatherings
-        // Both waited for the handshake, and began together.
-        #expect(earlier > 0)
-        try expect([200, 200], of: "https")
-        #expect(wire.shared.gatherings > earlier)
-        #expect(wire.shared.connections.allSatisfy { $0.users.isEmpty && !$0.isHeld })
+        let connections = wire.shared.connections.count
+        for _ in 0..<2 { try expect([200, 200], of: "https") }
+        // Both requests waited for the handshake, and shared its connection.
+        #expect(wire.shared.connections.count == connections + 1)
+        #expect(wire.shared.connections.allSatisfy(\.users.isEmpty))
     }
 
     @Test func aConnectionThatTheServerClosedIsForgotten() throws {
@@ -325,13 +244,5 @@ private final class TCPPair {
     deinit {
         close(near)
         close(far)
-    }
-
-    /// Whether the kernel holds back what is written to the near end (TCP_CORK).
-    var isHeldBack: Bool {
-        var value: Int32 = -1
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        let result = getsockopt(near, Int32(IPPROTO_TCP), TCP_CORK, &value, &length)
-        return result == 0 && value == 1
     }
 }
