@@ -18,22 +18,9 @@ final class ConnectionWatch: Sendable {
         let socket: Int32
         /// When its request has to be there; nil while it is answered.
         var end: ContinuousClock.Instant?
-        /// The file that it is sent a part of.
-        var sending: SentFile?
-    }
-
-    /// A file that is being sent.
-    private struct SentFile {
-        let file: Descriptor
-        /// The offset behind the last byte that is sent.
-        let end: Int64
-        /// Its modification time when it was opened, in nanoseconds.
-        let modified: Int64
-
-        var isAsItWas: Bool {
-            guard let stamp = (try? file.status(path: ""))?.stamp else { return false }
-            return stamp.size >= end && stamp.modified == modified
-        }
+        /// The file that it is sent a part of, the offset behind the last byte that is sent, and the
+        /// file's modification time when it was opened, in nanoseconds.
+        var sending: (file: Descriptor, end: Int64, modified: Int64)?
     }
 
     /// How often files that are being sent are looked at, in milliseconds.
@@ -41,7 +28,7 @@ final class ConnectionWatch: Sendable {
 
     private let limit: Duration
     private let connections = Mutex<[UInt: Connection]>([:])
-    /// Whether files are being sent, as far as the thread or those who send them last knew.
+    /// Whether files are being sent, as the thread or the last call of `send` knew it.
     private let isSending = Atomic(false)
     private let isStopping = Mutex(false)
     private let signal: WakeSignal
@@ -94,9 +81,8 @@ final class ConnectionWatch: Sendable {
     /// Looks at a file until the connection has been sent its bytes up to an offset.
     func send(_ file: Descriptor, upTo end: Int64, to connection: OpaquePointer) {
         guard let stamp = (try? file.status(path: ""))?.stamp else { return }
-        let sent = SentFile(file: file, end: end, modified: stamp.modified)
         let key = UInt(bitPattern: connection)
-        connections.withLock { $0[key]?.sending = sent }
+        connections.withLock { $0[key]?.sending = (file, end, stamp.modified) }
         // Many short files at once cost one look, not one each.
         if !isSending.exchange(true, ordering: .sequentiallyConsistent) { signal.raise() }
     }
@@ -123,7 +109,9 @@ final class ConnectionWatch: Sendable {
         let sending = connections.withLock { $0.compactMapValues(\.sending) }
         if !sending.isEmpty { isSending.store(true, ordering: .sequentiallyConsistent) }
         // A file system may take long to answer, and the lock is for moments.
-        for (key, sent) in sending where !sent.isAsItWas {
+        for (key, sent) in sending {
+            let stamp = (try? sent.file.status(path: ""))?.stamp
+            if let stamp, stamp.size >= sent.end, stamp.modified == sent.modified { continue }
             connections.withLock { connections in
                 guard let entry = connections[key], entry.sending?.file === sent.file else {
                     return

@@ -2,7 +2,7 @@ internal import CLinux
 internal import CMicrohttpd
 internal import Glibc
 package import MirrorModel
-internal import MirrorSystem
+package import MirrorSystem
 internal import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd: a few threads with an epoll(7) each, parts of files by sendfile(2).
@@ -16,7 +16,6 @@ package final class HTTPServer: @unchecked Sendable {
     private let cancellation = CancellationFlag()
     private let isStopping = Mutex(false)
     private let watch: ConnectionWatch
-    private let bodyInMemory: Int
     /// The listening socket belongs to the daemon once it runs.
     private let socket: Int32
     /// Where it listens, with the port that it got.
@@ -33,7 +32,6 @@ package final class HTTPServer: @unchecked Sendable {
                 linux_internet_listen(address.host, &port)
             }
         } catch { throw HTTPServer.sentence(on: error, address) }
-        bodyInMemory = limits.bodyInMemory
         readers = WorkPool(name: "server reads", threads: limits.readers)
         do throws(Errno) {
             // The library's threads must never read themselves.
@@ -100,14 +98,8 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     /// How often the library has asked about a request, kept where it lets its user keep a pointer.
-    private enum Progress: Int {
-        case headRead = 1
-        case workDone = 2
-
-        init?(_ mark: UnsafeMutableRawPointer?) { self.init(rawValue: Int(bitPattern: mark)) }
-
-        var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: rawValue) }
-    }
+    private static let headRead = UInt(1)
+    private static let workDone = UInt(2)
 
     private static let access: MHD_AccessHandlerCallback = {
         context, connection, path, method, version, _, uploaded, state in
@@ -117,10 +109,10 @@ package final class HTTPServer: @unchecked Sendable {
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let verb = String(cString: method)
         // An answer to the head alone closes the connection, which is right only where a body may
-        // follow that nobody wants.
+        // follow that the server does not want.
         let isReading = verb == "GET" || verb == "HEAD"
         if isReading, state.pointee == nil {
-            state.pointee = Progress.headRead.mark
+            state.pointee = UnsafeMutableRawPointer(bitPattern: HTTPServer.headRead)
             return .YES
         }
         if uploaded.pointee > 0 {
@@ -160,12 +152,12 @@ package final class HTTPServer: @unchecked Sendable {
         _ = withUnsafeMutablePointer(to: &request) {
             MHD_get_connection_values(connection, .HEADER_KIND, HTTPServer.collect, $0)
         }
-        let isRepeated = Progress(mark) == .workDone
+        let isRepeated = UInt(bitPattern: mark) == HTTPServer.workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
         case .answer(let answer, let file):
             return send(answer, file, to: connection, hasBody: request.method == "GET")
         case .work(let work):
-            mark = Progress.workDone.mark
+            mark = UnsafeMutableRawPointer(bitPattern: HTTPServer.workDone)
             if wait(connection, for: work) { return .YES }
             return send(.refusal(503), nil, to: connection, hasBody: true)
         }
@@ -185,21 +177,19 @@ package final class HTTPServer: @unchecked Sendable {
     private func wait(
         _ connection: OpaquePointer, for work: @escaping @Sendable (CancellationFlag) -> Void
     ) -> Bool {
-        let waiting = Waiting(connection: connection)
-        // Nobody may stop the readers between the two: what waits would be resumed by nobody.
+        // The library keeps a suspended connection until it is resumed, by any thread.
+        let suspended = UInt(bitPattern: connection)
+        // The readers must not be stopped between the two: nothing would resume the connection.
         return isStopping.withLock { isStopping in
             guard !isStopping else { return false }
             MHD_suspend_connection(connection)
             readers.submit { [self] in
                 work(cancellation)
-                MHD_resume_connection(waiting.connection)
+                MHD_resume_connection(OpaquePointer(bitPattern: suspended))
             }
             return true
         }
     }
-
-    /// A suspended connection: the library keeps it until it is resumed, by any thread.
-    private struct Waiting: @unchecked Sendable { let connection: OpaquePointer }
 
     private func send(
         _ answer: ServedAnswer, _ file: Descriptor?, to connection: OpaquePointer, hasBody: Bool
@@ -215,7 +205,7 @@ package final class HTTPServer: @unchecked Sendable {
             }
             // A short body in a segment of its own would cost more than the copy, at either end.
             let isSent = hasBody && answer.status != 304
-            if isSent, range.count <= bodyInMemory {
+            if isSent, range.count <= WholeBody.heldBack {
                 response = bytes(of: file, in: range, sha256: answer.sha256)
             } else if isSent, let sha256 = answer.sha256 {
                 response = whole(file, size: range.upperBound, sha256: sha256)
@@ -299,5 +289,115 @@ package final class HTTPServer: @unchecked Sendable {
             UInt64(range.count), own, UInt64(range.lowerBound))
         if response == nil { close(own) }
         return response
+    }
+}
+
+/// Answers requests; any thread of the server may call it.
+package protocol Responder: Sendable {
+    /// Answers a request.
+    ///
+    /// - Parameter isRepeated: whether the work that an earlier reply named has been done.
+    func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply
+
+    /// Notes that a file of an answer has other bytes than the answer promised.
+    func doubt(_ file: Descriptor)
+}
+
+/// What happens about a request.
+package enum ServerReply: Sendable {
+    /// It is answered; a body of a file comes from this one, open.
+    case answer(ServedAnswer, Descriptor?)
+    /// Work is done first, on another thread, and then the responder is asked again.
+    ///
+    /// The work looks at the flag, and returns soon once it is set.
+    case work(@Sendable (CancellationFlag) -> Void)
+}
+
+/// What clients can make the server hold.
+package struct ServerLimits: Sendable, Hashable {
+    /// The threads that answer.
+    package var threads = 4
+    /// Connections at once; further ones wait in the kernel's queue.
+    package var connections = 1024
+    /// Of them, those from one address.
+    package var connectionsOfAddress = 256
+    /// Seconds after which a connection is closed on which no byte moved.
+    package var idleSeconds = 30
+    /// Seconds within which a request has come whole, since the connection or the answer before it.
+    package var requestSeconds = 60
+    /// Bytes of memory for a connection: the longest head of a request, and of an answer.
+    package var memoryOfConnection = 32 << 10
+    /// The threads that read files whose bytes are in doubt.
+    package var readers = 2
+
+    /// The defaults.
+    package init() {}
+}
+
+/// A whole file on its way to a client, which gets the end only if the digest is right.
+///
+/// A program that writes to a file in its place may change bytes that were sent already, or are about
+/// to be sent. A mapped file may change without a new modification time (mmap(2)). So the bytes that
+/// are sent are hashed, and the last ones wait for the digest.
+final class WholeBody {
+    /// How many bytes at the end wait for the digest. A body that is not longer is read into memory and
+    /// sent in one call with its head: libmicrohttpd 0.9 keeps a connection until it has been idle for
+    /// long where a body fails before its first byte.
+    static let heldBack: Int64 = 64 << 10
+
+    private let file: Descriptor
+    private let size: Int64
+    private let sha256: Digest
+    /// Called when the file has other bytes.
+    private let doubt: (Descriptor) -> Void
+    private var hasher = ByteHasher(.sha256)
+    private var hashed: Int64 = 0
+    /// The bytes that were held back, once they are known to be right.
+    private var end: [UInt8]?
+
+    init(
+        _ file: Descriptor, size: Int64, sha256: Digest, doubt: @escaping (Descriptor) -> Void
+    ) {
+        self.file = file
+        self.size = size
+        self.sha256 = sha256
+        self.doubt = doubt
+    }
+
+    /// Reads the bytes at an offset, and returns how many; nil where the body must not go on.
+    ///
+    /// The offset is the sum of what earlier calls returned.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        let start = max(0, size - WholeBody.heldBack)
+        if offset < start {
+            let count = min(buffer.count, Int(start - offset))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count))
+            return offset == hashed && hash(bytes) ? count : nil
+        }
+        guard let end = end ?? checkedEnd(from: start) else { return nil }
+        let rest = end.dropFirst(Int(offset - start)).prefix(buffer.count)
+        buffer.copyBytes(from: rest)
+        return rest.count
+    }
+
+    private func checkedEnd(from start: Int64) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: Int(size - start))
+        guard start == hashed, bytes.withUnsafeMutableBytes(hash), hasher.snapshot() == sha256
+        else {
+            doubt(file)
+            return nil
+        }
+        end = bytes
+        return bytes
+    }
+
+    /// Fills a buffer with the next bytes, and hashes them; false where the file has become shorter.
+    private func hash(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
+        guard (try? file.read(into: bytes, at: hashed, path: "")) == bytes.count else {
+            return false
+        }
+        hasher.update(UnsafeRawBufferPointer(bytes))
+        hashed += Int64(bytes.count)
+        return true
     }
 }

@@ -128,7 +128,7 @@ import Testing
         let text = String(decoding: answer[..<head.lowerBound], as: UTF8.self)
         let body = answer[head.upperBound...]
         #expect(isDoubted.isSet != isRight)
-        if !isRight, size <= 32_768 {
+        if !isRight, size <= 65_536 {
             #expect(text.hasPrefix("HTTP/1.1 503"))
             return
         }
