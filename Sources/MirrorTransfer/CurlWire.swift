@@ -156,7 +156,7 @@ final class CurlRequest {
         isSettledByNext = settings.prepare(easy, for: request)
     }
 
-    /// Lets go of the request, which has been removed from the multi handle.
+    /// Forgets the request, which has been removed from the multi handle.
     func release() {
         endMaking(hasFailed: false)
         leaveConnection()
@@ -214,7 +214,7 @@ final class CurlRequest {
             return false
         case .free(let number, let other):
             connection = number
-            active?.socket.isClosedByPeer = tls == nil ? nil : false
+            active?.isClosedByPeer = tls == nil ? nil : false
             active?.requestBegins(beside: (other as? CurlRequest)?.active)
         }
         return true
@@ -270,15 +270,15 @@ final class CurlRequest {
         _ result: CURLcode, of active: ActiveRequest, wasSent: Bool
     ) -> TransportFailure? {
         if result == CURLE_OK { return nil }
-        if wasKeptBack { return .misplaced(wasSent: active.socket.isConnected) }
-        if active.socket.refusedAddress, !active.socket.isConnected {
+        if wasKeptBack { return .misplaced(wasSent: active.isConnected) }
+        if active.refusedAddress, !active.isConnected {
             return TransportFailure(
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
         }
-        if active.socket.wantsCertificate, !active.hasAnswered {
-            return CurlFailure.certificateWanted
+        if active.wantsCertificate, !active.hasAnswered {
+            return .certificateWanted
         }
-        return CurlFailure.failure(
+        return TransportFailure(
             result, words: easy.words(for: result), detail: easy.errorDetail,
             systemError: easy.systemError, wasSent: wasSent)
     }
@@ -301,8 +301,8 @@ final class CurlRequest {
         }
         let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
         if let active {
-            active.socket.wasOpened = active.socket.wasOpened || made >= 0
-            active.socket.lacksDescriptor = lacksDescriptor
+            active.hadSocket = active.hadSocket || made >= 0
+            active.lacksDescriptor = lacksDescriptor
         }
         return made
     }
@@ -319,22 +319,22 @@ final class CurlRequest {
         }
         let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
         let isAllowed = AddressScope.isPublic(Array(bytes))
-        if !isAllowed { active?.socket.refusedAddress = true }
+        if !isAllowed { active?.refusedAddress = true }
         return isAllowed
     }
 }
 
 extension CurlRequest: ConnectionUser {
     /// In the set for HTTP/1.1, and without TLS, libcurl begins a request on a connection only after
-    /// the one before has ended. Where libcurl does not tell, it may be under way.
+    /// the one before has ended. Where libcurl does not say, it may be under way.
     func isUnderWay(in tls: UnsafeRawPointer?) -> Bool {
         if multi.isHTTP1 || !isSecure { return false }
         return tls == nil || easy.tls.map { UnsafeRawPointer($0) } == tls
     }
 
-    func peerCloses() { active?.socket.isClosedByPeer = true }
+    func peerCloses() { active?.isClosedByPeer = true }
 
-    func isAskedForCertificate() { active?.socket.wantsCertificate = true }
+    func isAskedForCertificate() { active?.wantsCertificate = true }
 }
 
 private func request(_ context: UnsafeMutableRawPointer?) -> CurlRequest? {
@@ -429,8 +429,8 @@ private func closingCallback(
 
 /// The URL of a handle's request as libcurl has parsed it (libcurl-url(3)).
 ///
-/// A text is parsed anew for each request, and what was parsed is printed. Most requests of a handle
-/// differ in their paths only, and here nothing else is replaced.
+/// libcurl parses a text again for each request, and prints the result. Most requests of a handle differ
+/// in their paths only, so only the path is replaced here.
 final class ParsedURL {
     let handle: OpaquePointer
     /// The URL that the handle holds; nil when it holds none.
@@ -463,39 +463,41 @@ final class ParsedURL {
 }
 
 /// Translates libcurl's error numbers into transfer failures (libcurl-errors(3)).
-enum CurlFailure {
+extension TransportFailure {
     /// - Parameters:
     ///   - words: libcurl's text for the number.
     ///   - detail: the handle's error text, or an empty text.
     ///   - systemError: the errno of the last failed call.
     ///   - wasSent: whether a byte of the request was sent.
-    static func failure(
+    init(
         _ code: CURLcode, words: String, detail: String, systemError: Int, wasSent: Bool
-    ) -> TransportFailure {
+    ) {
         // "Unsupported proxy syntax in '…'" and the like quote the proxy's URL with its password.
         if detail.hasPrefix("Unsupported proxy") {
-            return TransportFailure(
+            self.init(
                 .connectFailed,
                 "the environment names a proxy that cannot be used; write http://host:port",
                 isPassing: false, wasSent: false)
+            return
         }
-        if let status = proxyRefusal(in: detail) {
+        if let status = TransportFailure.proxyRefusal(in: detail) {
             // 5xx: the proxy could not reach the server, which may pass.
             let isPassing = StatusCode.isPassing(status)
-            return TransportFailure(
+            self.init(
                 .connectFailed,
                 "the proxy answered \(status) and makes no connection to the server"
                     + (status == 407 ? ": it wants a name and a password" : ""),
                 isPassing: isPassing, wasSent: false)
+            return
         }
         let reason = Escaped(detail.isEmpty ? words : detail, limit: 160).description
-        let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
-        var failure = TransportFailure(
-            kind, cause(of: kind, detail: detail, reason: reason), isPassing: isPassing,
-            wasSent: wasSent,
+        let (kind, isPassing) = TransportFailure.kind(
+            of: code, detail: detail, systemError: systemError)
+        self.init(
+            kind, TransportFailure.cause(of: kind, detail: detail, reason: reason),
+            isPassing: isPassing, wasSent: wasSent,
             mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
-        failure.isOfHTTP2 = code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM
-        return failure
+        isOfHTTP2 = code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM
     }
 
     /// The status with which a proxy refused to make a tunnel; nil where it did not.

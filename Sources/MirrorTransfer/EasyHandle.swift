@@ -170,7 +170,7 @@ struct TransferSettings: Sendable {
     private let certificateAuthorities: String?
     private let netrc: String?
     private let bufferSize: Int
-    /// The line of every request that says who asks.
+    /// The User-Agent line of every request.
     static let userAgent: StaticString = "User-Agent: mirror"
     /// What one read takes of a short body, with the head before it. libcurl allocates its buffer for
     /// each transfer: one as small as this comes from what was freed before, and a large one from the
@@ -217,7 +217,7 @@ struct TransferSettings: Sendable {
 
     /// Sets what differs from request to request.
     ///
-    /// Returns whether the next request sets all of this anew, so that the handle need not be reset
+    /// Returns whether the next request sets all of this again, so that the handle need not be reset
     /// in between.
     func prepare(_ easy: EasyHandle, for request: WireRequest) -> Bool {
         let (plan, source) = (request.plan, request.source)

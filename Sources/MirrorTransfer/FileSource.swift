@@ -83,8 +83,7 @@ extension FileSource {
                     byteCount: Int(size) + 1, alignment: 16)
                 defer { buffer.deallocate() }
                 let count = try read(file, into: buffer, at: 0, by: reading)
-                let bytes = CopiedBytes(memory: Array(buffer[..<count]), length: Int64(count))
-                return news(bytes, of: file)
+                return news(Array(buffer[..<count]), length: Int64(count), of: file)
             }
         } catch { return .refused(FileSource.refusal(error)) }
     }
@@ -98,7 +97,7 @@ extension FileSource {
         do throws(Errno) {
             let file = try reading.asking { () throws(Errno) in try FileSource.open(path) }
             let length = try copy(file, to: part, digests: &digests, by: reading)
-            return reading.asking { news(CopiedBytes(memory: nil, length: length), of: file) }
+            return reading.asking { news(nil, length: length, of: file) }
         } catch {
             guard error.path == path else { return .broken(MirrorError(error, target: target)) }
             let refusal = FileSource.refusal(error)
@@ -125,7 +124,7 @@ extension FileSource {
                 count = try reading.asking { () throws(Errno) in
                     try read(file, into: buffer, at: offset, by: reading)
                 }
-                // Nobody may know any more what the part is for.
+                // The transfer may have dropped the part.
                 if reading.isGivenUp { break }
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -159,11 +158,11 @@ extension FileSource {
 
     /// The bytes that were read, unless the file is no longer the one that was looked at; blocks.
     /// After a failure the bytes must not be used.
-    private func news(_ bytes: CopiedBytes, of file: Descriptor) -> FileNews {
+    private func news(_ memory: [UInt8]?, length: Int64, of file: Descriptor) -> FileNews {
         if let now = try? file.status(path: path), now.device == status.device,
             now.stamp == status.stamp
         {
-            return .copied(bytes)
+            return .copied(memory, length: length)
         }
         return .failed(
             TransportFailure(
@@ -172,16 +171,9 @@ extension FileSource {
     }
 }
 
-/// The bytes of a source file.
-struct CopiedBytes: Sendable {
-    /// The bytes; nil when they are in the part.
-    let memory: [UInt8]?
-    let length: Int64
-}
-
 /// One reading of a source file, as its thread and the transfer thread see it.
 final class FileReading: Sendable {
-    /// Tells it from other readings for the same job.
+    /// Unique among the readings of a loop: a job may have several, one after another.
     let number: Int
     /// The id of the job.
     let id: Int
@@ -199,7 +191,7 @@ final class FileReading: Sendable {
         piece = Int(min(64, max(4, stallTimeout))) << 10
     }
 
-    /// Whether nobody waits for it any more; then it ends soon, if the system lets it.
+    /// Whether its transfer no longer waits for it; then it ends soon, if the system allows it.
     var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
 
     func giveUp() { givenUp.store(true, ordering: .relaxed) }
@@ -225,8 +217,8 @@ final class FileReading: Sendable {
 enum FileNews: Sendable {
     /// It was looked at.
     case found(FileSource)
-    /// Its bytes were copied: into memory, or into the part.
-    case copied(CopiedBytes)
+    /// Its bytes were copied: into memory, or into the part where the bytes are nil.
+    case copied([UInt8]?, length: Int64)
     /// It cannot be used.
     case refused(Refusal)
     /// It changed while it was read, could not be read to its end, or no thread can read it now.
@@ -237,19 +229,13 @@ enum FileNews: Sendable {
 
 /// The source files that are being read for transfers. Only the transfer thread calls this class.
 ///
-/// A transfer that waits for one is in the state `reading`. What is found out about a reading that has
-/// ended, or was given up, is for nobody any more.
+/// A transfer that waits for one is in the state `reading`. The result of a reading that has ended,
+/// or was given up, is ignored.
 final class FileReadings {
-    /// One reading, and the clock that tells when too few bytes of it came for too long.
-    private struct Entry {
-        let reading: FileReading
-        var stall: StallClock
-    }
-
-    /// The readings under way, by the ids of their jobs.
-    private var running: [Int: Entry] = [:]
-    private let threads = FileThreads()
-    private let inbox: TransferInbox
+    /// The readings under way, by the ids of their jobs. A reading has stalled when too few bytes of it
+    /// came for too long.
+    private var running: [Int: (reading: FileReading, stall: StallClock)] = [:]
+    private let threads: FileThreads
     /// Seconds.
     let stallTimeout: Int64
     private var asking: AskingTime
@@ -257,7 +243,7 @@ final class FileReadings {
 
     init(inbox: TransferInbox, stallTimeout: Int64, now: Int64) {
         asking = AskingTime(now: now)
-        self.inbox = inbox
+        threads = FileThreads(inbox: inbox)
         self.stallTimeout = stallTimeout
     }
 
@@ -334,38 +320,27 @@ final class FileReadings {
         made += 1
         let reading = FileReading(
             number: made, id: transfer.job.id, stallTimeout: stallTimeout)
-        running[reading.id] = Entry(
-            reading: reading, stall: StallClock(timeout: stallTimeout))
+        running[reading.id] = (reading, StallClock(timeout: stallTimeout))
         transfer.state = .reading(reading)
-        let inbox = inbox
-        threads.submit(
-            FileThreads.Piece(reading: reading) {
-                inbox.post(.file(reading, read(reading)))
-            } refuse: { failure in
-                inbox.post(.file(reading, .failed(failure)))
-            })
+        threads.submit(reading, read)
     }
 }
 
 /// Threads that read source files, up to two at once.
 ///
 /// A file may be on a server or a disk that does not answer, and no call that waits for one can be
-/// ended. So nobody waits for these threads: a reading that is given up keeps its thread, and another
+/// ended. So no call waits for these threads: a reading that is given up keeps its thread, and another
 /// one takes its place. When eight of them have not come back, no further file is read.
 final class FileThreads: Sendable {
-    /// One piece of a reading, and what happens where no thread can do it.
-    struct Piece: Sendable {
-        let reading: FileReading
-        let work: @Sendable () -> Void
-        let refuse: @Sendable (TransportFailure) -> Void
-    }
+    /// A reading, and the part of it that a thread does in one piece.
+    typealias Work = (reading: FileReading, read: @Sendable (FileReading) -> FileNews)
 
     static let most = 2
     static let mostGivenUp = 8
 
     fileprivate struct State {
-        var queue: [Piece] = []
-        /// The readings whose pieces are being done, and have not been given up.
+        var queue: [Work] = []
+        /// The readings that are being done, and have not been given up.
         var running: Set<Int> = []
         /// The readings that were given up, and whose threads have not come back.
         var givenUp: Set<Int> = []
@@ -382,11 +357,17 @@ final class FileThreads: Sendable {
 
     private let state = Mutex(State())
     private let available = Semaphore()
+    /// Gets the results.
+    private let inbox: TransferInbox
 
-    /// Adds a piece; it is refused at once, on this thread, where no thread can do it.
-    func submit(_ piece: Piece) {
+    init(inbox: TransferInbox) { self.inbox = inbox }
+
+    /// Adds a reading; it fails at once where no thread can do it.
+    func submit(
+        _ reading: FileReading, _ read: @escaping @Sendable (FileReading) -> FileNews
+    ) {
         let isTaken = state.withLock { state in
-            if !state.isStopping { state.queue.append(piece) }
+            if !state.isStopping { state.queue.append((reading, read)) }
             return !state.isStopping
         }
         guard isTaken else { return }
@@ -394,7 +375,7 @@ final class FileThreads: Sendable {
         provide()
     }
 
-    /// Has nobody wait for a reading any more.
+    /// Gives a reading up: its thread, if it has one, no longer counts.
     func giveUp(_ reading: FileReading) {
         reading.giveUp()
         state.withLock { state in
@@ -434,25 +415,24 @@ final class FileThreads: Sendable {
                 break
             }
         }
-        let refused = state.withLock { state -> [Piece] in
+        let refused = state.withLock { state -> [Work] in
             guard state.threads == 0 else { return [] }
             defer { state.queue = [] }
             return state.queue
         }
-        for piece in refused { piece.refuse(failure) }
+        for (reading, _) in refused { inbox.post(.file(reading, .failed(failure))) }
     }
 
     private func run() {
         while true {
             available.wait()
-            let (piece, isStopping) = state.withLock { $0.takePiece() }
+            let (work, isStopping) = state.withLock { $0.takeWork() }
             if isStopping { return }
-            guard let piece else { continue }
-            piece.work()
-            let number = piece.reading.number
+            guard let (reading, read) = work else { continue }
+            inbox.post(.file(reading, read(reading)))
             let goesOn = state.withLock { state in
-                state.running.remove(number)
-                return state.givenUp.remove(number) == nil
+                state.running.remove(reading.number)
+                return state.givenUp.remove(reading.number) == nil
             }
             if !goesOn { return }
         }
@@ -466,10 +446,10 @@ extension FileThreads.State {
         return true
     }
 
-    fileprivate mutating func takePiece() -> (piece: FileThreads.Piece?, isStopping: Bool) {
+    fileprivate mutating func takeWork() -> (work: FileThreads.Work?, isStopping: Bool) {
         if isStopping || queue.isEmpty { return (nil, isStopping) }
-        let piece = queue.removeFirst()
-        running.insert(piece.reading.number)
-        return (piece, false)
+        let work = queue.removeFirst()
+        running.insert(work.reading.number)
+        return (work, false)
     }
 }

@@ -105,7 +105,7 @@ package final class HeadProbe {
         wire.begin(active)
     }
 
-    /// Takes in the end of a request, and makes the next one if the answer says too little.
+    /// Handles the end of a request, and makes the next one if the answer says too little.
     private func take(_ end: WireEnd) throws(MirrorError) {
         let number = end.active.id
         guard var question = running.removeValue(forKey: number) else { return }

@@ -18,24 +18,19 @@ final class IncomingBody {
     var digests: [Digest] = []
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
-    private let start: Start
+    /// The response that the bytes come with; nil where they are those of a part.
+    private let reception: Reception?
     /// The transfer owns the body.
     private unowned let transfer: Transfer
     private let work: TransferWork
     private var writer: PartWriter?
     private let began: Int64
 
-    /// What the part's row is made of.
-    private indirect enum Start {
-        /// The response that the bytes come with.
-        case response(Reception)
-        case part(PartRecord)
-    }
-
     private init(
-        _ start: Start, identity: PartIdentity, of transfer: Transfer, by work: TransferWork
+        _ reception: Reception?, identity: PartIdentity, of transfer: Transfer,
+        by work: TransferWork
     ) {
-        self.start = start
+        self.reception = reception
         self.identity = identity
         self.transfer = transfer
         self.work = work
@@ -48,7 +43,7 @@ final class IncomingBody {
         _ reception: Reception, identity: PartIdentity, of transfer: Transfer,
         by work: TransferWork
     ) {
-        self.init(.response(reception), identity: identity, of: transfer, by: work)
+        self.init(Optional(reception), identity: identity, of: transfer, by: work)
     }
 
     /// Makes a body for a part that is being read.
@@ -56,7 +51,8 @@ final class IncomingBody {
         _ record: PartRecord, pipeline: WritePipeline, of transfer: Transfer,
         by work: TransferWork
     ) {
-        self.init(.part(record), identity: record.identity, of: transfer, by: work)
+        self.init(nil, identity: record.identity, of: transfer, by: work)
+        self.record = record
         startedPipeline = pipeline
     }
 
@@ -71,23 +67,20 @@ final class IncomingBody {
     }
 
     private func makeRecord() -> PartRecord {
-        switch start {
-        case .part(let record): return record
-        case .response(let reception):
-            let (target, answer) = (transfer.job.target, reception.answer)
-            var record = PartRecord(
-                name: PartName.fresh(for: target, identity: identity), target: target,
-                identity: identity, total: reception.total, provenance: answer.provenance,
-                validators: answer.validators)
-            record.mediaType = answer.mediaType
-            record.suggestedName = answer.suggestedName
-            return record
-        }
+        guard let reception else { preconditionFailure("a part has its row") }
+        let (target, answer) = (transfer.job.target, reception.answer)
+        var record = PartRecord(
+            name: PartName.fresh(for: target, identity: identity), target: target,
+            identity: identity, total: reception.total, provenance: answer.provenance,
+            validators: answer.validators)
+        record.mediaType = answer.mediaType
+        record.suggestedName = answer.suggestedName
+        return record
     }
 
     private func makePipeline() -> WritePipeline {
         var other = transfer.job.expectation.otherAlgorithm
-        if case .response(let reception) = start {
+        if let reception {
             other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
         }
         return work.makePipeline(

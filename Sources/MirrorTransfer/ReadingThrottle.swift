@@ -5,7 +5,7 @@ internal import Synchronization
 /// Says for how long no socket is read, and when a request must take no more bytes.
 ///
 /// Bytes are held back for four reasons: a rate limit, workers that are behind, in-memory bodies
-/// that nobody has taken yet, and a pause of all transfers. The loop then reads from no socket, so
+/// that the run has not taken yet, and a pause of all transfers. The loop then reads from no socket, so
 /// the senders notice it through TCP.
 final class ReadingThrottle {
     /// Bytes of one transfer that may wait to be written and hashed.

@@ -1,5 +1,5 @@
 package import MirrorModel
-internal import Synchronization
+internal import MirrorSystem
 
 /// One job on its way, with its state on the transfer thread.
 final class Transfer {
@@ -32,33 +32,23 @@ final class Transfer {
     var body: IncomingBody?
     /// The connections and their ranges; nil where only one connection is used.
     var segments: TransferSegments?
-    var extraRequests = ExtraRequests()
+    /// Requests of further connections, which the state machine does not count.
+    var segmentRequests = 0
+    /// Requests that ended before there was a socket for them, so they do not count.
+    var requestsWithoutSocket = 0
     var meter = ProgressMeter()
     var cost = TransferCost()
     var hasStarted = false
     var isPaused = false
-    /// How it is ended from outside.
-    var earlyEnd = EarlyEnd()
+    /// The result with which it must end, if a worker is busy with it until then: it was cancelled, the
+    /// disk is full, or a limit of the run was reached.
+    var earlyResult: TransferResult?
+    /// Whether that end discards the part too.
+    var discardsPart = false
+    /// Asks a worker to stop early.
+    private(set) lazy var cancellation = CancellationFlag()
     /// Detects that too few bytes come for too long, over all requests of its own connection.
     var stall: StallClock
-
-    /// Requests that the state machine does not count, or should not have counted.
-    struct ExtraRequests {
-        /// Requests of further connections.
-        var ofSegments = 0
-        /// Requests that ended before there was a socket for them.
-        var withoutSocket = 0
-    }
-
-    /// The end of a transfer that somebody else decided: a cancellation, a full disk, a limit of the run.
-    struct EarlyEnd {
-        /// The result with which it must end, if a worker is busy with it until then.
-        var result: TransferResult?
-        /// Whether the part is discarded too.
-        var discardsPart = false
-        /// Tells a worker to stop early.
-        private(set) lazy var cancellation = Cancellation()
-    }
 
     init(_ job: TransferJob, stallTimeout: Int64) {
         self.job = job
@@ -85,7 +75,7 @@ final class Transfer {
     /// Adds the requests of all its connections up.
     func countRequests() {
         cost.requests =
-            (machine?.requests ?? 0) + extraRequests.ofSegments - extraRequests.withoutSocket
+            (machine?.requests ?? 0) + segmentRequests - requestsWithoutSocket
     }
 
     /// Discards the bytes in hand.
@@ -97,15 +87,6 @@ final class Transfer {
         self.body = nil
         try body?.discard()
     }
-}
-
-/// A flag that one thread sets and others read.
-final class Cancellation: Sendable {
-    private let flag = Atomic(false)
-
-    var isRequested: Bool { flag.load(ordering: .relaxed) }
-
-    func request() { flag.store(true, ordering: .relaxed) }
 }
 
 /// Measures how fast bytes come, and reports at most twice a second.
@@ -227,7 +208,7 @@ package struct PreparedSource: Sendable {
     package let key: SourceKey
     /// Names and values, secrets included: never printed, sent to the URL's own origin only.
     package let headers: [(name: String, value: String)]
-    /// Whether one of them says who asks.
+    /// Whether one of them is User-Agent.
     let namesUserAgent: Bool
 
     /// Takes a source and its values.
@@ -308,7 +289,7 @@ final class TransferRegister {
         return nil
     }
 
-    /// Tells a transfer with several sources which of their hosts must not be asked now.
+    /// Gives a transfer with several sources the times until which their hosts must not be asked.
     func know(hostsOf transfer: Transfer) {
         guard transfer.job.sources.count > 1 else { return }
         transfer.machine?.know(

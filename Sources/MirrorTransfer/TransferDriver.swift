@@ -2,29 +2,10 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// Drives the state machines of transfers: tells them events, and carries out the actions that they
-/// decide.
-final class TransferDriver {
-    private let register: TransferRegister
-    private let requests: ActiveRequests
-    private let intake: ResponseIntake
-    private let endings: TransferEndings
-    private let work: TransferWork
-    private let policy: TransferPolicy
-
-    init(
-        _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
-        intake: ResponseIntake, endings: TransferEndings, work: TransferWork
-    ) {
-        self.policy = policy
-        self.register = register
-        self.requests = requests
-        self.intake = intake
-        self.endings = endings
-        self.work = work
-    }
-
-    /// Tells the machine of a transfer an event, and carries out its decision.
+/// Passes events to the state machines of transfers, and carries out the actions that they decide:
+/// requests, waits, checks. The heads and bytes of responses arrive here too.
+extension TransferEngine {
+    /// Passes an event to the machine of a transfer, and carries out its decision.
     func decide(_ transfer: Transfer, _ decision: (inout TransferMachine) -> TransferAction) {
         // The machine is changed in place: a copy of it costs a reference count for each of its
         // strings.
@@ -34,7 +15,7 @@ final class TransferDriver {
     /// Carries out what the end of connections means for their transfer.
     func decide(_ transfer: Transfer, _ event: TransferSegments.Event?) {
         switch event {
-        case .failed(let error): endings.failInMidst(transfer, error)
+        case .failed(let error): failInMidst(transfer, error)
         case .changed(let refusal): decide(transfer) { $0.versionChanged(refusal) }
         case .concluded(.segmentsEnded, let length):
             decide(transfer) { $0.segmentsEnded(length: length) }
@@ -66,12 +47,12 @@ final class TransferDriver {
         register.tell(action.notice, transfer)
         if action.dropsPart {
             do { try transfer.drop() } catch {
-                endings.fail(transfer, error)
+                fail(transfer, error)
                 return nil
             }
         }
-        if let ending = transfer.earlyEnd.result {
-            endings.finish(transfer, ending)
+        if let ending = transfer.earlyResult {
+            finish(transfer, ending)
             return nil
         }
         switch action.next {
@@ -89,7 +70,7 @@ final class TransferDriver {
         case .confirm(let answer):
             transfer.countRequests()
             register.end(transfer, .notModified(answer, transfer.cost))
-        case .fail(let error): endings.fail(transfer, error)
+        case .fail(let error): fail(transfer, error)
         case .receive: break
         }
         return nil
@@ -106,12 +87,12 @@ extension TransferMachine {
 
 // MARK: Requests
 
-extension TransferDriver {
+extension TransferEngine {
     /// Makes a request at once if the transfer has a place, and queues it otherwise.
     private func queue(_ plan: RequestPlan, _ transfer: Transfer) {
         transfer.plan = plan
         let hasPlace = register.dispatcher.isRunning(transfer.job.id)
-        if hasPlace, !transfer.isPaused, endings.refusal == nil {
+        if hasPlace, !transfer.isPaused, refusal == nil {
             request(plan, for: transfer)
         } else {
             register.waitForPlace(transfer)
@@ -151,7 +132,7 @@ extension TransferDriver {
             guard let action, let plan = carryOut(action, transfer) else { return }
             transfer.plan = plan
             guard register.dispatcher.isRunning(transfer.job.id), !transfer.isPaused,
-                endings.refusal == nil
+                refusal == nil
             else { return register.waitForPlace(transfer) }
             next = plan
         }
@@ -168,10 +149,10 @@ extension TransferDriver {
         if plan.url.scheme == .file { return open(plan, for: transfer) }
         do {
             let active = try requests.prepare(
-                plan, for: transfer, stall: transfer.stall, listener: intake)
+                plan, for: transfer, stall: transfer.stall, listener: self)
             transfer.state = .exchanging(active)
             requests.wire.begin(active)
-        } catch { endings.fail(transfer, error) }
+        } catch { fail(transfer, error) }
     }
 
     /// Has the source file opened.
@@ -188,7 +169,7 @@ extension TransferDriver {
 
 // MARK: Credentials
 
-extension TransferDriver {
+extension TransferEngine {
     /// Asks the program for other credentials for the source that refused those it has.
     private func askCredentials(for transfer: Transfer) {
         guard let source = transfer.plan?.source else { return }
@@ -201,12 +182,12 @@ extension TransferDriver {
 
 // MARK: Pauses
 
-extension TransferDriver {
+extension TransferEngine {
     /// Breaks off the requests of a paused transfer: its connections and its place go to others.
     ///
     /// What came is kept, and the next request waits for the end of the pause. A request that could
     /// not be continued stays as it is, and its bytes are held back.
-    func pause(_ transfer: Transfer) {
+    func breakOff(_ transfer: Transfer) {
         guard transfer.machine?.mayBreakOff(held: transfer.heldBytes) == true else { return }
         if case .exchanging(let active) = transfer.state {
             // A response that was judged already ends soon.
@@ -224,13 +205,13 @@ extension TransferDriver {
 
 // MARK: Bytes
 
-extension TransferDriver {
+extension TransferEngine {
     /// Makes the bytes in hand survive a crash, without waiting until they do.
     private func keep(_ transfer: Transfer) {
         guard let body = transfer.body, body.isResumable else { return }
         do {
             try body.spill(now: work.clock.monotonic())
-        } catch { return endings.fail(transfer, error) }
+        } catch { return fail(transfer, error) }
         body.flush()
         work.log(body, of: transfer.job)
     }
@@ -239,11 +220,11 @@ extension TransferDriver {
     private func check(_ transfer: Transfer) {
         guard let body = transfer.body else {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")
-            return endings.fail(transfer, error)
+            return fail(transfer, error)
         }
         if transfer.job.keepsPart, body.file == nil {
             do throws(MirrorError) { try body.spill(now: work.clock.monotonic()) } catch {
-                return endings.fail(transfer, error)
+                return fail(transfer, error)
             }
             body.flush()
         }
@@ -277,7 +258,7 @@ extension TransferDriver {
             let sha256 = body.digests.first(where: { $0.algorithm == .sha256 })
         else {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to keep.")
-            return endings.fail(transfer, error)
+            return fail(transfer, error)
         }
         transfer.countRequests()
         let content: ReceivedBody.Storage
@@ -286,7 +267,7 @@ extension TransferDriver {
                 if let file = body.file { .part(body.record.name, try file.stamp()) } else {
                     .memory(body.memory)
                 }
-        } catch { return endings.fail(transfer, MirrorError(error, target: transfer.job.target)) }
+        } catch { return fail(transfer, MirrorError(error, target: transfer.job.target)) }
         let declared = transfer.job.expectation.digests
         let result = ReceivedBody(
             content: content,
@@ -297,32 +278,9 @@ extension TransferDriver {
     }
 }
 
-/// Takes the heads and bytes of responses into their transfers.
-///
-/// The wire calls it, inside `perform` and `resume`. It changes the state of the transfer that a
-/// response belongs to, and starts or ends no request. What it finds out is carried out when the
-/// request has ended (`RequestEnds`).
-final class ResponseIntake {
-    private let register: TransferRegister
-    private let requests: ActiveRequests
-    private let throttle: ReadingThrottle
-    private let connections: FurtherConnections
-    private let work: TransferWork
-    /// Returns the error that forbids a number of further bytes of a target; nil allows them.
-    private let admit: @Sendable (Int64, Target) -> MirrorError?
+// MARK: Responses
 
-    init(
-        _ connections: FurtherConnections,
-        admit: @escaping @Sendable (Int64, Target) -> MirrorError?
-    ) {
-        register = connections.register
-        requests = connections.requests
-        throttle = connections.throttle
-        work = connections.work
-        self.connections = connections
-        self.admit = admit
-    }
-
+extension TransferEngine {
     /// Prepares the body that an accepted response will fill.
     func receive(
         _ reception: Reception, action: TransferAction, _ transfer: Transfer
@@ -331,7 +289,7 @@ final class ResponseIntake {
         if action.dropsPart { try transfer.drop() }
         guard let identity = transfer.machine?.part?.identity else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = admit(
+            let error = surroundings.admit(
                 total - max(reception.offset, transfer.segments?.state.plan.heldBytes ?? 0),
                 transfer.job.target)
         {
@@ -352,8 +310,11 @@ final class ResponseIntake {
     }
 }
 
-extension ResponseIntake: ActiveRequest.Listener {
-    /// Starts the stall clock, and tells the dispatcher that the request is connected.
+/// The wire calls these inside `perform` and `resume`. They change the state of the transfer that a
+/// response belongs to, and start or end no request. A finding is carried out when the request has
+/// ended (`ended`).
+extension TransferEngine: ActiveRequest.Listener {
+    /// Starts the stall clock, and notes in the dispatcher that the request is connected.
     func began(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
         requests.began(active, of: transfer)
@@ -382,7 +343,7 @@ extension ResponseIntake: ActiveRequest.Listener {
         }
         do {
             try receive(reception, action: action, transfer)
-            try connections.begin(reception, of: transfer)
+            try beginSegments(reception, of: transfer)
             transfer.segments?.answered(in: head.version)
         } catch { active.find(.failedHere(error)) }
         return true

@@ -7,23 +7,7 @@ internal import MirrorSystem
 /// An ending flushes and logs the last bytes, so that another run may resume them, and reports the
 /// result. While a worker is busy with a transfer, the transfer keeps its ending until the worker's
 /// message has come.
-final class TransferEndings {
-    /// The error that forbids any further request; nil while requests are allowed.
-    private(set) var refusal: MirrorError?
-    private(set) var isStopping = false
-    private let register: TransferRegister
-    private let requests: ActiveRequests
-    private let work: TransferWork
-
-    init(of register: TransferRegister, requests: ActiveRequests, work: TransferWork) {
-        self.register = register
-        self.requests = requests
-        self.work = work
-    }
-
-    /// Whether all running transfers are being ended.
-    var endsAll: Bool { isStopping || refusal != nil }
-
+extension TransferEngine {
     /// Ends a transfer with a failure that no source can repair.
     func fail(_ transfer: Transfer, _ error: MirrorError) {
         transfer.countRequests()
@@ -71,14 +55,9 @@ final class TransferEndings {
         work.settle(body, of: transfer.job, after: pipelines)
     }
 
-    /// Reports the result of a transfer whose last milestone was logged.
-    func settled(_ transfer: Transfer) {
-        if case .settling(let result) = transfer.state { register.end(transfer, result) }
-    }
-
     /// Ends a job on which no worker is busy.
     func finish(_ transfer: Transfer, _ result: TransferResult) {
-        guard transfer.earlyEnd.discardsPart else { return settle(transfer, result) }
+        guard transfer.discardsPart else { return settle(transfer, result) }
         transfer.segments?.dismiss(keeping: false)
         do {
             // The body that stands for a part while it is read has no file.
@@ -97,13 +76,13 @@ final class TransferEndings {
     func cancel(_ transfer: Transfer, discardingPart: Bool) {
         transfer.countRequests()
         let result = TransferResult.cancelled(transfer.cost)
-        transfer.earlyEnd.cancellation.request()
-        if discardingPart { transfer.earlyEnd.discardsPart = true }
+        transfer.cancellation.set()
+        if discardingPart { transfer.discardsPart = true }
         switch transfer.state {
         case .settling: return
         case .working:
             // The worker's message will find this ending.
-            transfer.earlyEnd.result = result
+            transfer.earlyResult = result
             transfer.body?.stop()
         case .exchanging(let active):
             requests.breakOff(active)
@@ -123,12 +102,6 @@ final class TransferEndings {
         }
     }
 
-    /// Cancels every job, and each one that comes later.
-    func stop() {
-        isStopping = true
-        cancelAll()
-    }
-
     /// Ends all running transfers, and all later ones, with one error.
     func refuseAll(_ error: MirrorError) {
         guard refusal == nil else { return }
@@ -141,8 +114,8 @@ final class TransferEndings {
             switch transfer.state {
             case .settling: break
             case .working:
-                transfer.earlyEnd.cancellation.request()
-                transfer.earlyEnd.result = result
+                transfer.cancellation.set()
+                transfer.earlyResult = result
                 transfer.body?.stop()
             case .exchanging(let active):
                 requests.breakOff(active)
@@ -156,29 +129,12 @@ final class TransferEndings {
     }
 }
 
+// MARK: Requests
+
 /// Finds out what the end of a request means: for its transfer, for its host, for its connection.
 ///
 /// A request ends by itself, or because it stalls, or because its place is needed elsewhere.
-final class RequestEnds {
-    private let register: TransferRegister
-    private let requests: ActiveRequests
-    private let driver: TransferDriver
-    private let endings: TransferEndings
-    private let clock: LoopClock
-    private let stallTimeout: Int64
-
-    init(
-        _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
-        driver: TransferDriver, endings: TransferEndings, clock: LoopClock
-    ) {
-        stallTimeout = policy.stallTimeout
-        self.register = register
-        self.requests = requests
-        self.driver = driver
-        self.endings = endings
-        self.clock = clock
-    }
-
+extension TransferEngine {
     /// Handles the end of a request that the wire reports.
     func ended(_ end: WireEnd) {
         let (active, failure) = (end.active, end.failure)
@@ -187,12 +143,12 @@ final class RequestEnds {
         }
         // Another address may have answered, where one had no socket.
         let wasMade = failure == nil || end.wasSent
-        if !wasMade, active.socket.lacksDescriptor, wasShortOfDescriptors(active, transfer) {
+        if !wasMade, active.lacksDescriptor, wasShortOfDescriptors(active, transfer) {
             return
         }
-        if !wasMade, !active.socket.wasOpened { transfer.extraRequests.withoutSocket += 1 }
+        if !wasMade, !active.hadSocket { transfer.requestsWithoutSocket += 1 }
         if active.isMisplaced || failure?.isMisplaced == true || wantsHTTP1(failure, transfer) {
-            return misplaced(active)
+            return endMisplaced(active)
         }
         if let failure, failure.code == .connectionLost, !active.endsHere,
             transfer.machine?.mayRefuseProtocol(failure) != true
@@ -214,24 +170,24 @@ final class RequestEnds {
 
     private func ended(_ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?) {
         if active.segment == nil { return ownEnded(active, of: transfer, failure: failure) }
-        driver.decide(transfer, transfer.segments?.segmentEnded(active, failure: failure))
+        decide(transfer, transfer.segments?.segmentEnded(active, failure: failure))
     }
 
     /// Ends a request that received too few bytes for too long.
     func stalled(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
-        requests.wire.endConnection(of: active, ifSilentFor: stallTimeout * 1000)
+        requests.wire.endConnection(of: active, ifSilentFor: policy.stallTimeout * 1000)
         // The stalled request is over: the next one has the whole time limit.
         if active.segment == nil { active.stall.reset() }
-        ended(active, of: transfer, failure: .stalled(seconds: stallTimeout))
+        ended(active, of: transfer, failure: .stalled(seconds: policy.stallTimeout))
     }
 
     /// Ends a request whose answer may belong to another one; it is made again elsewhere.
-    func misplaced(_ active: ActiveRequest) {
+    func endMisplaced(_ active: ActiveRequest) {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
         }
-        ended(active, of: transfer, failure: .misplaced(wasSent: active.socket.isConnected))
+        ended(active, of: transfer, failure: .misplaced(wasSent: active.isConnected))
     }
 
     /// Breaks off requests without a response while other transfers wait for their places. The
@@ -254,7 +210,7 @@ final class RequestEnds {
     private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
         if active.segment != nil {
             // A further connection is never required.
-            transfer.extraRequests.ofSegments -= 1
+            transfer.segmentRequests -= 1
             ended(active, of: transfer, failure: nil)
             return true
         }
@@ -268,7 +224,7 @@ final class RequestEnds {
 
 // MARK: The transfer's own request
 
-extension RequestEnds {
+extension TransferEngine {
     /// Ends the transfer's own request. A finding of its callbacks has priority over the wire's
     /// failure.
     private func ownEnded(
@@ -276,12 +232,12 @@ extension RequestEnds {
     ) {
         requests.breakOff(active)
         switch active.finding {
-        case .failedHere(let error): endings.fail(transfer, error)
-        case .acted(let action): driver.act(action, transfer)
+        case .failedHere(let error): fail(transfer, error)
+        case .acted(let action): act(action, transfer)
         case .refused(let refusal): refused(transfer, refusal)
         case .exceeded(let limit):
             transfer.body?.flush()
-            driver.decide(transfer) { $0.exceeded(limit: limit) }
+            decide(transfer) { $0.exceeded(limit: limit) }
         case .cut: conclude(transfer, failure: nil, of: active)
         case .judged, .misplaced, nil: conclude(transfer, failure: failure, of: active)
         }
@@ -303,11 +259,11 @@ extension RequestEnds {
         body.flush()
         let length = body.length
         if let segments = transfer.segments {
-            return driver.decide(transfer, segments.ownEnded(failure))
+            return decide(transfer, segments.ownEnded(failure))
         }
         guard let failure else {
-            let isCut = active.socket.isClosedByPeer == false && active.version != .http2
-            return driver.decide(transfer) { $0.bodyEnded(length: length, isCut: isCut) }
+            let isCut = active.isClosedByPeer == false && active.version != .http2
+            return decide(transfer) { $0.bodyEnded(length: length, isCut: isCut) }
         }
         interrupted(transfer, failure)
     }
@@ -317,22 +273,22 @@ extension RequestEnds {
     /// What came before the trailers is in hand, as after an interruption; a pin vouches for it.
     private func refused(_ transfer: Transfer, _ refusal: Refusal) {
         guard transfer.machine?.reception != nil, let body = transfer.body else {
-            return driver.decide(transfer) { $0.refused(refusal) }
+            return decide(transfer) { $0.refused(refusal) }
         }
         body.flush()
-        // Further connections end now. The next response may begin the part anew, and is taken in a
+        // Further connections end now. The next response may begin the part again, in a
         // callback, where no connection can be ended.
         if let segments = transfer.segments {
-            return driver.decide(transfer, segments.breakOff(refusal))
+            return decide(transfer, segments.breakOff(refusal))
         }
         let length = body.length
-        driver.decide(transfer) { $0.refused(refusal, length: length) }
+        decide(transfer) { $0.refused(refusal, length: length) }
     }
 
     private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
         let length = transfer.body?.length
         register.know(hostsOf: transfer)
-        driver.decide(transfer) { $0.interrupted(failure, length: length) }
+        decide(transfer) { $0.interrupted(failure, length: length) }
     }
 
     /// Handles a request that brought no head. That may be the host's fault; then all transfers
@@ -348,17 +304,17 @@ extension RequestEnds {
         {
             failure.cause += "; the server may speak HTTPS on this port: then write https://"
         }
-        register.dispatcher.advance(to: clock.monotonic())
+        register.dispatcher.advance(to: work.clock.monotonic())
         switch register.dispatcher.failed(transfer.job.id, failure) {
         case .ofTransfer: interrupted(transfer, failure)
         case .ofHost(let wait):
             requests.wire.watchNetwork()
             register.know(hostsOf: transfer)
-            driver.decide(transfer) { $0.unreachable(failure, wait: wait) }
+            decide(transfer) { $0.unreachable(failure, wait: wait) }
         case .forGood(let outage):
             register.know(hostsOf: transfer)
             let host = transfer.nextHost.description
-            driver.decide(transfer) { $0.hostIsDown(host, outage, wasAsked: true) }
+            decide(transfer) { $0.hostIsDown(host, outage, wasAsked: true) }
         }
     }
 }

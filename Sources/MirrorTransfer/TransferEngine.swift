@@ -5,13 +5,12 @@ internal import MirrorSystem
 /// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
 /// nothing itself.
 ///
-/// The way of a transfer: a message submits its job (`TransferSteering`). The dispatcher gives it a
-/// place (`TransferRegister`), and it starts (`TransferStarts`). Its state machine asks for a
-/// request (`TransferDriver`), which runs on the wire (`ActiveRequests`). The wire reports heads and
-/// bytes inside `perform` and `resume`; they change the state of their transfer, and never start or
-/// end one (`ResponseIntake`). What the end of the request means (`RequestEnds`) goes to the state
-/// machine, and so do the results of other threads (`TransferWork`, `WorkResults`), until the
-/// transfer ends (`TransferEndings`). Everything here belongs to the one thread.
+/// The way of a transfer: a message submits its job. The dispatcher gives it a place
+/// (`TransferRegister`), and it starts. Its state machine asks for a request (TransferDriver.swift),
+/// which runs on the wire (`ActiveRequests`). The wire reports heads and bytes inside `perform` and
+/// `resume`; they change the state of their transfer, and never start or end one. What the end of the
+/// request means goes to the state machine (TransferEndings.swift), and so do the results of other
+/// threads (`TransferWork`), until the transfer ends. Everything here belongs to the one thread.
 final class TransferEngine {
     /// The dependencies of the engine: the real ones, or those of a simulation.
     struct Surroundings {
@@ -33,70 +32,43 @@ final class TransferEngine {
         var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     }
 
-    /// How the loop waits until there is work again, with a limit in milliseconds.
-    enum Rest: Equatable {
-        /// It waits for sockets and for messages.
-        case watching(Int64)
-        /// It reads no socket, because it has enough to do or must not receive more.
-        case holdingBack(Int64)
-    }
-
-    private let surroundings: Surroundings
+    let surroundings: Surroundings
+    let policy: TransferPolicy
     let register: TransferRegister
+    let requests: ActiveRequests
     let throttle: ReadingThrottle
     let work: TransferWork
-    private let requests: ActiveRequests
-    private let connections: FurtherConnections
-    private let steering: TransferSteering
-    private let starts: TransferStarts
-    private let ends: RequestEnds
-    private let results: WorkResults
-    private let watch: RequestWatch
-    /// Whether no socket has been read since the last iteration.
-    private var isHoldingBack = false
+    let segmentLimit: SegmentLimit
+    /// The transfers that several connections fetch, and which of them are to be reviewed.
+    var segmented = SegmentedTransfers()
+    /// The error that forbids any further request; nil while requests are allowed.
+    var refusal: MirrorError?
+    /// Whether `stop` was asked for.
+    var isStopping = false
+    /// Whether the loop reads no socket until its next iteration, because it has enough to do or
+    /// must not receive more.
+    private(set) var isHoldingBack = false
+    private var ticked: LoadMeter
 
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
-        let (policy, clock) = (configuration.transfer, surroundings.clock)
+        let clock = surroundings.clock
         let now = clock.monotonic()
-        let work = TransferWork(
+        policy = configuration.transfer
+        segmentLimit = configuration.segments
+        work = TransferWork(
             parts: surroundings.parts, inbox: surroundings.inbox, workers: surroundings.workers,
-            readers: surroundings.readers, clock: clock,
-            stallTimeout: policy.stallTimeout)
-        let register = TransferRegister(
+            readers: surroundings.readers, clock: clock, stallTimeout: policy.stallTimeout)
+        register = TransferRegister(
             Dispatcher(
                 jobs: configuration.jobs, perHost: configuration.perHost,
                 policy: RetryPolicy(policy), remembered: surroundings.remembered,
                 now: now, jitter: surroundings.jitter),
             observer: surroundings.observer)
-        let throttle = ReadingThrottle(
+        throttle = ReadingThrottle(
             configuration, chunks: work.chunks, observer: surroundings.observer, clock: clock)
-        let requests = ActiveRequests(surroundings.wire, of: register, now: now)
-        let connections = FurtherConnections(
-            configuration, register: register, requests: requests, throttle: throttle, work: work)
-        let endings = TransferEndings(of: register, requests: requests, work: work)
-        let intake = ResponseIntake(connections, admit: surroundings.admit)
-        let driver = TransferDriver(
-            policy, register: register, requests: requests, intake: intake, endings: endings,
-            work: work)
-        starts = TransferStarts(
-            connections, driver: driver, endings: endings, jitter: surroundings.jitter)
-        results = WorkResults(
-            of: register, driver: driver, starts: starts, endings: endings, intake: intake,
-            work: work)
-        ends = RequestEnds(
-            policy, register: register, requests: requests, driver: driver, endings: endings,
-            clock: clock)
-        steering = TransferSteering(
-            policy, register: register, requests: requests, driver: driver, endings: endings)
-        watch = RequestWatch(
-            connections, driver: driver, ends: ends, results: results, endings: endings,
-            clock: clock)
+        requests = ActiveRequests(surroundings.wire, of: register, now: now)
+        ticked = LoadMeter(now: now, busy: clock.threadBusy())
         self.surroundings = surroundings
-        self.register = register
-        self.throttle = throttle
-        self.work = work
-        self.requests = requests
-        self.connections = connections
     }
 }
 
@@ -105,64 +77,71 @@ final class TransferEngine {
 extension TransferEngine {
     /// Runs until `stop` was asked for and every transfer has ended.
     func run() {
-        while let rest = iterate() {
-            switch rest {
-            case .watching(let time): surroundings.wire.wait(milliseconds: time)
-            case .holdingBack(let time):
+        while let time = iterate() {
+            if isHoldingBack {
                 surroundings.inbox.signal.wait(milliseconds: Int32(clamping: time))
+            } else {
+                surroundings.wire.wait(milliseconds: time)
             }
         }
         work.stop()
         surroundings.remember(register.dispatcher.learnedLimits)
     }
 
-    /// Does all work that is possible now, and returns how to wait; nil when everything has ended.
-    func iterate() -> Rest? {
-        watch.look(hasAsked: !isHoldingBack)
+    /// Does all work that is possible now, and returns the milliseconds to wait; nil when everything
+    /// has ended. The wait reads no socket where `isHoldingBack` is set.
+    func iterate() -> Int64? {
+        look(hasAsked: !isHoldingBack)
         isHoldingBack = false
         if surroundings.wire.networkHasReturned() { register.dispatcher.networkReturned() }
         listen()
-        starts.wakeWaiting()
+        wakeWaiting()
         listen()
-        starts.startNext()
-        if steering.isDone { return nil }
+        startNext()
+        if isDone { return nil }
         let pause = throttleDelay()
         if pause == 0 {
             exchange()
-            watch.reviewConnections()
-            watch.limitTotal()
+            reviewConnections()
+            limitTotal()
             // Free places are assigned before the loop waits.
             listen()
-            starts.startNext()
+            startNext()
         }
-        watch.tick()
+        tick()
         // The message to stop may be among those just taken, and its signal is consumed.
-        if steering.isDone { return nil }
+        if isDone { return nil }
         // The bytes just read may have used up the limit, and libcurl watches no socket of a
         // transfer that was held back.
         return rest(pause > 0 ? pause : throttleDelay())
     }
 
+    /// Whether everything has ended, as was asked for.
+    private var isDone: Bool { isStopping && register.transfers.isEmpty }
+
+    /// Whether all running transfers are being ended.
+    private var endsAll: Bool { isStopping || refusal != nil }
+
     /// Reads from and writes to sockets, and handles the requests that end.
     private func exchange() {
         for active in requests.takeHeldBack() {
             let mayRead = !throttle.limits.isOverdrawn
-            if let end = requests.goOn(active, mayRead: mayRead) { ends.ended(end) }
+            if let end = requests.goOn(active, mayRead: mayRead) { ended(end) }
         }
         surroundings.wire.perform()
-        while let end = surroundings.wire.nextEnd() { ends.ended(end) }
-        for active in requests.takeMisplaced() { ends.misplaced(active) }
+        while let end = surroundings.wire.nextEnd() { ended(end) }
+        for active in requests.takeMisplaced() { endMisplaced(active) }
     }
 
-    private func rest(_ pause: Int64) -> Rest {
+    private func rest(_ pause: Int64) -> Int64 {
         if pause > 0 {
             throttle.limits.wasHeldBack = true
             isHoldingBack = true
-            return .holdingBack(min(pause, AskingTime.look))
+            return min(pause, AskingTime.look)
         }
-        watch.look()
+        look()
         if requests.running.isEmpty { surroundings.observer.rested() }
-        return .watching(timeToWait)
+        return timeToWait
     }
 
     /// The milliseconds for which no socket is read.
@@ -179,10 +158,10 @@ extension TransferEngine {
     /// The milliseconds for which the loop has nothing to do unless a message arrives.
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
-        if connections.needReview || requests.hasResumable { return 0 }
+        if segmented.hasUnlooked || requests.hasResumable { return 0 }
         let isAsking = !requests.running.isEmpty || !work.files.isEmpty
         let longest = min(
-            isAsking ? AskingTime.look : 60_000, connections.timeToPace ?? 60_000)
+            isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000)
         return min(longest, register.dispatcher.timeToWait() ?? longest)
     }
 }
@@ -200,65 +179,111 @@ extension TransferEngine {
     private func take(_ message: TransferMessage) {
         switch message {
         case .submit(let jobs, let paused):
-            for job in jobs { steering.submit(job) }
-            for id in paused { steering.pause(id) }
-        case .pause(let id): steering.pause(id)
-        case .resume(let id): steering.resume(id)
+            for job in jobs { submit(job) }
+            for id in paused { pause(id) }
+        case .pause(let id): pause(id)
+        case .resume(let id): resume(id)
         case .pauseAll: throttle.limits.isPaused = true
         case .resumeAll: throttle.limits.isPaused = false
         case .cancel(let ids, let discardingPart):
-            steering.cancel(ids, discardingPart: discardingPart)
-        case .cancelAll: steering.cancelAll()
-        case .stop: steering.stop()
+            for id in ids {
+                guard let transfer = register.transfers[id] else { continue }
+                cancel(transfer, discardingPart: discardingPart)
+            }
+        case .cancelAll: cancelAll()
+        case .stop:
+            isStopping = true
+            cancelAll()
         case .established(let id, let file, let length, let rangesBeyond):
-            results.established(id, file: file, length: length, rangesBeyond: rangesBeyond)
+            goOn(id) { established($0, file: file, length: length, rangesBeyond: rangesBeyond) }
         case .hashed(let id, let digests, let piecesHold):
-            results.hashed(id, digests, piecesHold: piecesHold)
-        case .segmentHeld(let id): results.segmentHeld(id)
-        case .settled(let id): results.settled(id)
-        case .renewed(let id, let source, let headers):
-            results.renewed(id, source: source, headers)
-        case .broken(let id, let error): results.broken(id, error)
-        case .file(let reading, let news): results.file(reading, news)
+            goOn(id) { hashed($0, digests, piecesHold: piecesHold) }
+        case .segmentHeld(let id):
+            guard let transfer = register.transfers[id] else { return }
+            decide(transfer, transfer.segments?.segmentHeld())
+        case .settled(let id):
+            guard let transfer = register.transfers[id],
+                case .settling(let result) = transfer.state
+            else { return }
+            register.end(transfer, result)
+        case .renewed(let id, let source, let headers): renewed(id, source: source, headers)
+        // A stopped pipeline reports its waiting work as broken.
+        case .broken(let id, let error): goOn(id) { failInMidst($0, error) }
+        case .file(let reading, let news): file(reading, news)
         }
+    }
+
+    /// Continues a transfer after a worker, or ends it if that was requested while the worker was busy.
+    private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
+        guard let transfer = register.transfers[id] else { return }
+        // The transfer has failed, and only waits for its last milestone.
+        if case .settling = transfer.state { return }
+        if let ending = transfer.earlyResult { return finish(transfer, ending) }
+        next(transfer)
+    }
+
+    private func submit(_ job: TransferJob) {
+        let transfer = Transfer(job, stallTimeout: policy.stallTimeout)
+        register.insert(transfer)
+        if let refusal {
+            return register.end(transfer, .failed(refusal, transfer.cost))
+        }
+        if isStopping { return register.end(transfer, .cancelled(transfer.cost)) }
+        register.waitForPlace(transfer)
+    }
+
+    private func pause(_ id: Int) {
+        guard let transfer = register.transfers[id], !transfer.isPaused else { return }
+        transfer.isPaused = true
+        switch transfer.state {
+        case .queued, .waiting: register.dispatcher.remove(id)
+        case .exchanging, .joined:
+            requests.pause(id)
+            breakOff(transfer)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    private func resume(_ id: Int) {
+        guard let transfer = register.transfers[id], transfer.isPaused else { return }
+        transfer.isPaused = false
+        switch transfer.state {
+        case .exchanging, .joined: requests.resume(id)
+        case .queued: register.waitForPlace(transfer)
+        case .waiting(let until): register.dispatcher.delay(id, until: until)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    /// The program has other credentials for a source, or has none.
+    private func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
+        guard let transfer = register.transfers[id], case .waiting = transfer.state,
+            transfer.plan?.source == source
+        else { return }
+        let reason: String?
+        switch headers {
+        case .headers(let headers):
+            transfer.job = transfer.job.with(headers, for: source)
+            reason = nil
+        case .none(let why): reason = why
+        }
+        guard let action = transfer.machine?.renewed(without: reason) else { return }
+        register.dispatcher.remove(id)
+        act(action, transfer)
     }
 }
 
-/// Starts transfers that have got a place, and wakes those whose waiting time is over.
-///
-/// A transfer starts with the part of an earlier run, if it has one: a worker establishes how much
-/// of it can be trusted. Then its state machine begins.
-final class TransferStarts {
-    /// The most transfers that start at one time: a handshake, and what else is under way, goes on meanwhile.
+// MARK: Starts
+
+extension TransferEngine {
+    /// The most transfers that start at one time: so handshakes and other requests under way go on.
     /// To start one takes up to 0.06 ms.
     private static let mostAtATime = 4
 
-    private let register: TransferRegister
-    private let connections: FurtherConnections
-    private let driver: TransferDriver
-    private let endings: TransferEndings
-    private let work: TransferWork
-    private let policy: TransferPolicy
-    /// Picks a number from 0 to its argument.
-    private let jitter: @Sendable (Int64) -> Int64
-
-    init(
-        _ connections: FurtherConnections, driver: TransferDriver, endings: TransferEndings,
-        jitter: @escaping @Sendable (Int64) -> Int64
-    ) {
-        register = connections.register
-        work = connections.work
-        policy = connections.policy
-        self.connections = connections
-        self.driver = driver
-        self.endings = endings
-        self.jitter = jitter
-    }
-
     /// Starts transfers as long as there are places, up to the most that start at one time. While there are
-    /// more, the dispatcher lets nobody wait.
-    func startNext() {
-        guard !connections.throttle.limits.isPaused, !endings.isStopping else { return }
+    /// more, the dispatcher's `timeToWait` is 0.
+    private func startNext() {
+        guard !throttle.limits.isPaused, !isStopping else { return }
         for _ in 0..<Self.mostAtATime {
             guard let transfer = register.nextToStart() else { return }
             start(transfer)
@@ -266,16 +291,16 @@ final class TransferStarts {
     }
 
     /// Wakes transfers whose waiting time is over.
-    func wakeWaiting() {
-        guard !connections.throttle.limits.isPaused else { return }
-        while let transfer = register.nextToWake() { driver.decide(transfer) { $0.waited() } }
+    private func wakeWaiting() {
+        guard !throttle.limits.isPaused else { return }
+        while let transfer = register.nextToWake() { decide(transfer) { $0.waited() } }
     }
 
     private func start(_ transfer: Transfer) {
-        if let refusal = endings.refusal {
+        if let refusal {
             register.end(transfer, .failed(refusal, transfer.cost))
         } else if let plan = transfer.plan {
-            driver.request(plan, for: transfer)
+            request(plan, for: transfer)
         } else if let part = transfer.job.part, transfer.job.postBody == nil {
             transfer.state = .working
             transfer.body = work.establish(part, for: transfer)
@@ -285,14 +310,14 @@ final class TransferStarts {
     }
 
     /// Begins the transfer after its part was read.
-    func established(
+    private func established(
         _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
     ) {
         guard let record = transfer.job.part, let pipeline = transfer.body?.pipeline else { return }
         transfer.body = nil
         guard let file, length > 0 else {
             do { try work.parts.discard(part: record.name) } catch {
-                return endings.fail(transfer, error)
+                return fail(transfer, error)
             }
             return begin(transfer, part: nil)
         }
@@ -303,7 +328,7 @@ final class TransferStarts {
         if let total = transfer.job.expectation.size ?? record.total, length <= total {
             let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
             transfer.cost.bytesReused = plan.heldBytes
-            connections.resume(plan, of: transfer)
+            resumeSegments(plan, of: transfer)
         }
         begin(transfer, part: (record, length))
     }
@@ -317,7 +342,7 @@ final class TransferStarts {
                     url: $0.url, key: $0.key, mayRenewCredentials: job.renew != nil)
             },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
-            part: part, policy: policy, jitter: jitter)
+            part: part, policy: policy, jitter: surroundings.jitter)
         machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
         let known = register.dispatcher.hostProtocols
         if !known.isEmpty {
@@ -327,74 +352,46 @@ final class TransferStarts {
         }
         let action = machine.begin()
         transfer.machine = consume machine
-        driver.act(action, transfer)
+        act(action, transfer)
     }
 }
 
-/// Watches the running requests: stalls, progress, the number of connections, the run's limits.
-///
-/// Most of it is done four times a second.
-final class RequestWatch {
-    private let register: TransferRegister
-    private let requests: ActiveRequests
-    private let throttle: ReadingThrottle
-    private let connections: FurtherConnections
-    private let driver: TransferDriver
-    private let ends: RequestEnds
-    private let results: WorkResults
-    private let endings: TransferEndings
-    private let clock: LoopClock
-    private var ticked: LoadMeter
+// MARK: Running requests
 
-    init(
-        _ connections: FurtherConnections, driver: TransferDriver, ends: RequestEnds,
-        results: WorkResults, endings: TransferEndings, clock: LoopClock
-    ) {
-        register = connections.register
-        requests = connections.requests
-        throttle = connections.throttle
-        ticked = LoadMeter(now: clock.monotonic(), busy: clock.threadBusy())
-        self.connections = connections
-        self.driver = driver
-        self.ends = ends
-        self.results = results
-        self.endings = endings
-        self.clock = clock
-    }
-
+extension TransferEngine {
     /// Reads the clock for the dispatcher and the stall clocks. `hasAsked` says whether the loop
     /// has read sockets until now.
-    func look(hasAsked: Bool = true) {
-        let now = clock.monotonic()
+    private func look(hasAsked: Bool = true) {
+        let now = surroundings.clock.monotonic()
         register.dispatcher.advance(to: now, hasRead: hasAsked)
         requests.look(now: now, hasAsked: hasAsked)
     }
 
     /// Reviews transfers whose number of connections may change.
-    func reviewConnections() {
-        connections.pace()
+    private func reviewConnections() {
+        paceSegments()
         guard !throttle.limits.isPaused else { return }
-        let ids = connections.takeReviews()
-        guard !endings.endsAll else { return }
+        let ids = segmented.takeUnlooked()
+        guard !endsAll else { return }
         for id in ids {
             guard let transfer = register.transfers[id] else { continue }
-            driver.decide(transfer, transfer.segments?.review())
+            decide(transfer, transfer.segments?.review())
         }
     }
 
     /// Ends all transfers when the run has received more bytes than its limit.
-    func limitTotal() {
-        if !endings.endsAll, let excess = throttle.excess { endings.refuseAll(excess) }
+    private func limitTotal() {
+        if !endsAll, let excess = throttle.excess { refuseAll(excess) }
     }
 
     /// Checks running transfers four times a second.
-    func tick() {
-        let now = clock.monotonic()
+    private func tick() {
+        let now = surroundings.clock.monotonic()
         let elapsed = ticked.elapsed(now: now)
         guard elapsed >= AskingTime.look else { return }
         look()
         throttle.followRate(now: now)
-        if ticked.restart(now: now, busy: clock.threadBusy()) {
+        if ticked.restart(now: now, busy: surroundings.clock.threadBusy()) {
             throttle.limits.wasHeldBack = true
         }
         defer { register.dispatcher.measure() }
@@ -403,11 +400,11 @@ final class RequestWatch {
             else { continue }
             tick(active, of: transfer, now: now)
         }
-        for reading in connections.work.files.stalled(now: now) {
-            results.stalled(reading)
+        for reading in work.files.stalled(now: now) {
+            stalled(reading)
         }
-        ends.lendPlaces()
-        connections.measure(milliseconds: elapsed)
+        lendPlaces()
+        measureSegments(milliseconds: elapsed)
         throttle.limits.wasHeldBack = false
     }
 
@@ -418,12 +415,12 @@ final class RequestWatch {
             } else {
                 try transfer.body?.tick(now: now)
             }
-        } catch { return endings.failInMidst(transfer, error) }
+        } catch { return failInMidst(transfer, error) }
         tellProgress(transfer, now: now)
         register.dispatcher.received(active.arrivedBytes, by: active.id)
         active.arrivedBytes = 0
         let time = requests.asking.elapsed
-        if active.stall.hasStalled(at: time) || active.isOverdue(at: time) { ends.stalled(active) }
+        if active.stall.hasStalled(at: time) || active.isOverdue(at: time) { stalled(active) }
     }
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {

@@ -9,7 +9,7 @@ internal import MirrorSystem
 final class TransferSegments {
     /// What the segments mean for their transfer.
     enum Event {
-        /// Something failed on this side of the connections.
+        /// Something failed on this side of the engine.
         case failed(MirrorError)
         /// The source has another version now.
         case changed(Refusal)
@@ -20,15 +20,18 @@ final class TransferSegments {
     private(set) var state: SegmentSet
     /// The active requests of further connections, by the ids of their assignments.
     private var activeRequests: [Int: ActiveRequest] = [:]
-    private var writers = SegmentWriters()
+    /// The writers of open connections, by the ids of their assignments.
+    private var writers: [Int: PartWriter] = [:]
+    /// The writers of ended connections, until the part is known to hold all their bytes.
+    private var endedWriters: [PartWriter] = []
     /// The transfer owns its segments.
     private unowned let transfer: Transfer
-    private unowned let connections: FurtherConnections
+    private unowned let engine: TransferEngine
 
-    init(_ state: SegmentSet, of transfer: Transfer, among connections: FurtherConnections) {
+    init(_ state: SegmentSet, of transfer: Transfer, by engine: TransferEngine) {
         self.state = state
         self.transfer = transfer
-        self.connections = connections
+        self.engine = engine
     }
 
     /// How many bytes of a further connection wait to be written or hashed.
@@ -46,7 +49,10 @@ final class TransferSegments {
         // The bytes of the transfer's own connection are counted as they come. Its next request
         // begins at the length of the bytes in hand when the request was made.
         guard case .joined = transfer.state, let body = transfer.body else { return }
-        let front = writers.heldFront(upTo: state.plan.front)
+        // Bytes of the transfer's own connection are excepted, because their pipeline verifies them.
+        // The digest must not cover bytes that a disk only claimed to have written.
+        let front = PartWriter.heldFront(
+            of: Array(writers.values) + endedWriters, upTo: state.plan.front)
         if front > body.length { body.adopt(upTo: front) }
     }
 }
@@ -71,9 +77,9 @@ extension TransferSegments {
         guard let body = transfer.body,
             let opening = transfer.machine?.opening(
                 in: state,
-                isOpen: { connections.register.dispatcher.mayTakeExtra(at: Host(sources[$0].url)) })
+                isOpen: { engine.register.dispatcher.mayTakeExtra(at: Host(sources[$0].url)) })
         else { return false }
-        let work = connections.work
+        let work = engine.work
         try body.spill(now: work.clock.monotonic())
         guard let file = body.file else { return false }
         let ownPlace = state.takesOwnPlace
@@ -86,14 +92,14 @@ extension TransferSegments {
         let writer = PartWriter(
             file: file, start: start, total: state.plan.total, pipeline: pipeline,
             chunks: work.chunks)
-        writers.insert(writer, for: opening.assignment.id)
+        writers[opening.assignment.id] = writer
         return true
     }
 
     /// Takes a place for a further connection: the transfer's own place, or one beside it.
     private func takePlace(isOwn: Bool, at host: Host) -> Bool {
-        guard isOwn else { return connections.register.dispatcher.takeExtra(at: host) }
-        let admission = connections.register.dispatcher.admit(transfer.job.id, to: host)
+        guard isOwn else { return engine.register.dispatcher.takeExtra(at: host) }
+        let admission = engine.register.dispatcher.admit(transfer.job.id, to: host)
         guard case .ask = admission else { return false }
         return true
     }
@@ -107,20 +113,20 @@ extension TransferSegments {
     }
 
     private func replaceConnections() throws(MirrorError) {
-        let register = connections.register
+        let register = engine.register
         for id in state.surplus(isWaitedFor: { register.dispatcher.isWaitedFor(at: $0) }) {
             try close(id)
         }
         advanceFront()
         try openWanted()
         if state.ownIsSuperseded {
-            if case .exchanging(let own) = transfer.state { connections.requests.breakOff(own) }
+            if case .exchanging(let own) = transfer.state { engine.requests.breakOff(own) }
             state.ownEnded(nil)
             join()
         }
         for id in state.superseded() {
             try close(id)
-            connections.review(transfer.job.id)
+            engine.segmented.look(at: transfer.job.id)
         }
         for id in state.helpers.keys where activeRequests[id] == nil { try ask(id) }
     }
@@ -130,18 +136,18 @@ extension TransferSegments {
         let isMultiplexed = state.isMultiplexed || transfer.plan?.usesHTTP1 == true
         let active: ActiveRequest
         do {
-            active = try connections.requests.prepare(
+            active = try engine.requests.prepare(
                 plan, for: transfer, segment: id,
-                stall: StallClock(timeout: connections.policy.stallTimeout),
+                stall: StallClock(timeout: engine.policy.stallTimeout),
                 isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
             // A further connection is never required.
             state.refused(id)
             return try close(id)
         }
-        transfer.extraRequests.ofSegments += 1
+        transfer.segmentRequests += 1
         activeRequests[id] = active
-        connections.requests.wire.begin(active)
+        engine.requests.wire.begin(active)
     }
 }
 
@@ -152,7 +158,7 @@ extension TransferSegments {
     /// and whether it is done because another connection has the next bytes.
     func ownArrived(_ count: Int) -> (taken: Int, isCut: Bool) {
         let (taken, isCut, passedOver) = state.arrived(count)
-        if passedOver { connections.review(transfer.job.id) }
+        if passedOver { engine.segmented.look(at: transfer.job.id) }
         return (taken, isCut)
     }
 
@@ -170,18 +176,18 @@ extension TransferSegments {
 }
 
 extension TransferSegments: ActiveRequest.Listener {
-    func began(_ active: ActiveRequest) { connections.requests.began(active, of: transfer) }
+    func began(_ active: ActiveRequest) { engine.requests.began(active, of: transfer) }
 
-    func heldBack(_ active: ActiveRequest) { connections.requests.hold(active) }
+    func heldBack(_ active: ActiveRequest) { engine.requests.hold(active) }
 
-    func misplaced(_ active: ActiveRequest) { connections.requests.misplace(active) }
+    func misplaced(_ active: ActiveRequest) { engine.requests.misplace(active) }
 
     func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
-        connections.requests.answered(head, on: active)
+        engine.requests.answered(head, on: active)
         guard let id = active.segment, let helper = state.helpers[id], let body = transfer.body
         else { return false }
-        connections.register.dispatcher.answered(at: helper.host)
-        let now = connections.work.clock.now()
+        engine.register.dispatcher.answered(at: helper.host)
+        let now = engine.work.clock.now()
         guard let verdict = state.answered(head, on: id, at: now) else { return false }
         guard case .receive(let reception) = verdict else {
             active.find(.judged(verdict))
@@ -201,13 +207,13 @@ extension TransferSegments: ActiveRequest.Listener {
         guard active.finding == nil, let id = active.segment, let writer = writers[id] else {
             return .stop
         }
-        let throttle = connections.throttle
+        let throttle = engine.throttle
         if throttle.mustHoldBack(transfer, backlog: writer.pipeline.backlog) { return .pause }
         throttle.count(bytes.count, for: transfer)
         let (taken, goesOn) = state.arrived(bytes.count, on: id)
         writer.append(
             UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)),
-            now: connections.work.clock.monotonic())
+            now: engine.work.clock.monotonic())
         advanceFront()
         return goesOn ? .proceed : .stop
     }
@@ -238,14 +244,16 @@ extension TransferSegments {
         transfer.state = .joined
         transfer.body?.flush()
         advanceFront()
-        connections.review(transfer.job.id)
+        engine.segmented.look(at: transfer.job.id)
     }
 
     /// Concludes a joined transfer when no further connection is left.
     private func conclude() -> Event? {
-        guard case .joined = transfer.state, state.helpers.isEmpty, let body = transfer.body,
-            writers.settle()
-        else { return nil }
+        guard case .joined = transfer.state, state.helpers.isEmpty, let body = transfer.body else {
+            return nil
+        }
+        endedWriters.removeAll(where: \.isHeld)
+        guard endedWriters.isEmpty else { return nil }
         // Some of the bytes may have been read back only just now.
         advanceFront()
         transfer.state = .working
@@ -256,23 +264,23 @@ extension TransferSegments {
     /// Handles the end of a further connection's request.
     func segmentEnded(_ active: ActiveRequest, failure: TransportFailure?) -> Event? {
         guard let id = active.segment, activeRequests[id] === active else { return nil }
-        connections.requests.breakOff(active)
+        engine.requests.breakOff(active)
         activeRequests[id] = nil
         switch active.finding {
         case .failedHere(let error): return .failed(error)
         case .judged(.changed(let refusal)):
-            if case .exchanging(let own) = transfer.state { connections.requests.breakOff(own) }
+            if case .exchanging(let own) = transfer.state { engine.requests.breakOff(own) }
             transfer.state = .working
             return .changed(refusal)
         case .judged(.follow) where move(id):
-            connections.review(transfer.job.id)
+            engine.segmented.look(at: transfer.job.id)
             return nil
         case .judged(let verdict): note(id, verdict, failure)
         case .refused, .acted, .exceeded, .cut, .misplaced, nil: note(id, nil, failure)
         }
         do throws(MirrorError) {
             try close(id)
-            connections.review(transfer.job.id)
+            engine.segmented.look(at: transfer.job.id)
             advanceFront()
             if state.pace.wanted > 1 { try openWanted() }
         } catch { return .failed(error) }
@@ -283,18 +291,18 @@ extension TransferSegments {
     private func move(_ id: Int) -> Bool {
         guard let helper = state.helpers[id] else { return false }
         guard let old = helper.extraPlace, old != helper.host else { return true }
-        guard connections.register.dispatcher.takeExtra(at: helper.host) else { return false }
-        connections.register.dispatcher.releaseExtra(at: old)
+        guard engine.register.dispatcher.takeExtra(at: helper.host) else { return false }
+        engine.register.dispatcher.releaseExtra(at: old)
         state.move(id, to: helper.host)
         return true
     }
 
-    /// Tells the dispatcher what the end of a further connection means for its host.
+    /// Notes in the dispatcher what the end of a further connection means for its host.
     private func note(
         _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
     ) {
         guard let host = state.helpers[id]?.host else { return }
-        connections.heed(state.ended(id, verdict, failure), about: host, for: transfer)
+        engine.note(state.ended(id, verdict, failure), about: host, for: transfer)
     }
 
     /// Ends one further connection, and keeps the bytes that it fetched.
@@ -307,7 +315,7 @@ extension TransferSegments {
                 .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
         }
         writer.log()
-        let (id, inbox) = (transfer.job.id, connections.work.inbox)
+        let (id, inbox) = (transfer.job.id, engine.work.inbox)
         writer.pipeline.submit { _ in inbox.post(.segmentHeld(id)) }
     }
 
@@ -315,13 +323,15 @@ extension TransferSegments {
     /// and the end of its bytes; the end is nil if another connection has taken over its range.
     private func release(_ id: Int) -> (writer: PartWriter, end: Int64?)? {
         if let active = activeRequests.removeValue(forKey: id) {
-            connections.requests.breakOff(active)
+            engine.requests.breakOff(active)
         }
         if let host = state.helpers[id]?.extraPlace {
-            connections.register.dispatcher.releaseExtra(at: host)
+            engine.register.dispatcher.releaseExtra(at: host)
         }
         let end = state.close(id)
-        return writers.end(id).map { ($0, end) }
+        guard let writer = writers.removeValue(forKey: id) else { return nil }
+        endedWriters.append(writer)
+        return (writer, end)
     }
 
     /// Advances the front after a pipeline has written the bytes of an ended connection.
@@ -344,48 +354,28 @@ extension TransferSegments {
             }
         }
         state.ownIsGone()
-        if !keeping { for pipeline in writers.pipelines { pipeline.abandon() } }
-        return writers.pipelines
+        let pipelines = (Array(writers.values) + endedWriters).map(\.pipeline)
+        if !keeping { for pipeline in pipelines { pipeline.abandon() } }
+        return pipelines
     }
 }
 
-/// The transfers that several connections may fetch, and what their connections need to begin.
-///
-/// The segments of each transfer open and close its further connections (`TransferSegments`). This
-/// object knows when the number of connections of each is reviewed: bytes have come, a connection
-/// has ended, or the pace wants another number.
-final class FurtherConnections {
-    let register: TransferRegister
-    let requests: ActiveRequests
-    let throttle: ReadingThrottle
-    let work: TransferWork
-    let policy: TransferPolicy
-    private let limit: SegmentLimit
-    private var segmented = SegmentedTransfers()
+// MARK: The transfers that several connections fetch
 
-    init(
-        _ configuration: Configuration, register: TransferRegister, requests: ActiveRequests,
-        throttle: ReadingThrottle, work: TransferWork
-    ) {
-        policy = configuration.transfer
-        limit = configuration.segments
-        self.register = register
-        self.requests = requests
-        self.throttle = throttle
-        self.work = work
-    }
-
+/// The segments of each transfer open and close its further engine. The number of connections is
+/// reviewed when bytes have come, a connection has ended, or the pace wants another number.
+extension TransferEngine {
     /// Prepares further connections when a body of the transfer's own connection begins. The wire
     /// calls this, so no request is made or ended here: whatever has the transfer ask again has
     /// ended the further connections before, and waited until the part holds their bytes.
-    func begin(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
+    func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
         if let segments = transfer.segments, !segments.state.fits(reception) {
             assert(segments.state.helpers.isEmpty, "a connection outlived its transfer's request")
             transfer.segments = nil
         }
         if transfer.segments == nil,
-            SegmentSet.mayDivide(missing: total - reception.offset, limit: limit),
+            SegmentSet.mayDivide(missing: total - reception.offset, limit: segmentLimit),
             transfer.machine?.segmentSources.isEmpty == false
         {
             transfer.segments = makeSegments(
@@ -399,12 +389,12 @@ final class FurtherConnections {
     }
 
     /// Takes the verified ranges beyond the front of a part that a transfer resumes.
-    func resume(_ plan: Segmentation, of transfer: Transfer) {
+    func resumeSegments(_ plan: Segmentation, of transfer: Transfer) {
         if plan.hasRangesBeyond { transfer.segments = makeSegments(plan, of: transfer) }
     }
 
-    /// Tells the dispatcher what the end of a further connection says about its host.
-    func heed(_ note: SegmentSet.HostNote?, about host: Host, for transfer: Transfer) {
+    /// Notes in the dispatcher what the end of a further connection says about its host.
+    func note(_ note: SegmentSet.HostNote?, about host: Host, for transfer: Transfer) {
         switch note {
         case nil: break
         case .speaks(let protocols, let source):
@@ -412,7 +402,7 @@ final class FurtherConnections {
             transfer.machine?.know(protocols, of: source)
         case .asksForRest(let isCrowded, let hold):
             if isCrowded { register.dispatcher.refuseExtras(at: host) }
-            // A wait that is too long would fail transfers that never requested more connections.
+            // A wait that is too long would fail transfers that never requested more engine.
             if let hold, hold <= policy.longestWait {
                 let until = work.clock.monotonic() + hold * 1000
                 register.dispatcher.hold(host, until: until, isTooLong: false)
@@ -421,24 +411,15 @@ final class FurtherConnections {
     }
 
     private func makeSegments(_ plan: Segmentation, of transfer: Transfer) -> TransferSegments {
-        TransferSegments(SegmentSet(plan, limit: limit), of: transfer, among: self)
+        TransferSegments(SegmentSet(plan, limit: segmentLimit), of: transfer, by: self)
     }
 }
 
 // MARK: Reviews
 
-extension FurtherConnections {
-    /// Whether the connections of a transfer wait for a review.
-    var needReview: Bool { segmented.hasUnlooked }
-
-    /// Has the connections of a transfer reviewed soon.
-    func review(_ id: Int) { segmented.look(at: id) }
-
-    /// Returns the transfers whose connections are to be reviewed, and clears the list.
-    func takeReviews() -> Set<Int> { segmented.takeUnlooked() }
-
+extension TransferEngine {
     /// Measures the rates of connections; called four times a second.
-    func measure(milliseconds: Int64) {
+    func measureSegments(milliseconds: Int64) {
         for id in segmented.ids {
             guard let segments = register.transfers[id]?.segments else {
                 segmented.remove(id)
@@ -459,7 +440,7 @@ extension FurtherConnections {
     }
 
     /// Finds out how many connections bring more bytes; acts at most twenty times a second.
-    func pace() {
+    func paceSegments() {
         guard !segmented.ids.isEmpty,
             case let now = work.clock.monotonic(),
             segmented.paced.elapsed(now: now) >= SegmentPace.look

@@ -57,9 +57,11 @@ extension TransferWork {
         let (id, parts, inbox, clock) = (job.id, parts, inbox, clock)
         let (target, name) = (job.target, record.name)
         let isReadAgain = isFurther || BodyCheck.readsAgain(job.expectation, other: other)
-        let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
-        return WritePipeline(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
-            digests in
+        let releasesPages =
+            !isReadAgain && record.total ?? 0 > WritePipeline.largestInMemory
+        return WritePipeline(
+            other: other, releasesPages: releasesPages, workers: workers, chunks: chunks
+        ) { digests in
             let now = clock.monotonic()
             guard digests.isMilestoneDue(now: now) else { return }
             do throws(MirrorError) {
@@ -74,12 +76,12 @@ extension TransferWork {
 
     /// Reads a part, and establishes how much of it can be trusted; `established` answers.
     ///
-    /// Returns the body that stands for the part meanwhile.
+    /// Returns the body that stands for the part until then.
     func establish(_ record: PartRecord, for transfer: Transfer) -> IncomingBody {
         let other = transfer.job.expectation.otherAlgorithm
         let pipeline = makePipeline(for: record, of: transfer.job, other: other, workers: workers)
         let id = transfer.job.id
-        let (parts, inbox, cancellation) = (parts, inbox, transfer.earlyEnd.cancellation)
+        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
         // The read does not run on the pipeline, because bytes for other transfers must be written
         // while a worker reads a large part.
         readers.submit {
@@ -88,15 +90,19 @@ extension TransferWork {
                     inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
                     return
                 }
-                let found: FoundPart
+                // It is taken once, by the pipeline that continues from it.
+                let found: Mutex<TrustedPart?>
                 do throws(Errno) {
-                    found = FoundPart(
+                    found = Mutex(
                         try PartTrust.establish(
-                            record, file: file, other: other,
-                            isCancelled: { cancellation.isRequested }))
+                            record, file: file, other: other, isCancelled: { cancellation.isSet }))
                 } catch { throw MirrorError(error, target: record.target) }
                 pipeline.submit { digests in
-                    let rangesBeyond = found.handOver(to: &digests)
+                    var rangesBeyond: [Range<Int64>] = []
+                    if let part = found.withLock({ $0.take() }) {
+                        rangesBeyond = part.rangesBeyond
+                        digests.adopt(part)
+                    }
                     inbox.post(
                         .established(id, file, length: digests.length, rangesBeyond: rangesBeyond))
                 }
@@ -125,128 +131,25 @@ extension TransferWork {
     /// still have; `settled` answers.
     func settle(_ body: IncomingBody, of job: TransferJob, after pipelines: [WritePipeline]) {
         let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
-        let countdown = Countdown(pipelines.count + 1) { inbox.post(.settled(id)) }
-        for pipeline in pipelines { pipeline.submit { _ in countdown.step() } }
+        // The last of the pipelines answers.
+        let left = Mutex(pipelines.count + 1)
+        let done = { @Sendable in
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { inbox.post(.settled(id)) }
+        }
+        for pipeline in pipelines { pipeline.submit { _ in done() } }
         body.pipeline.submit { digests in
             try? digests.log(name, in: parts, now: clock.monotonic())
-            countdown.step()
+            done()
         }
-    }
-}
-
-/// The trusted bytes of a part, handed to the pipeline that continues from them.
-private final class FoundPart: Sendable {
-    private let part: Mutex<TrustedPart?>
-
-    init(_ part: consuming TrustedPart?) { self.part = Mutex(part) }
-
-    /// Makes the digests continue from the part, once; returns the verified ranges beyond the
-    /// front.
-    func handOver(to digests: inout PipelineDigests) -> [Range<Int64>] {
-        guard let part = part.withLock({ $0.take() }) else { return [] }
-        let rangesBeyond = part.rangesBeyond
-        digests.adopt(part)
-        return rangesBeyond
-    }
-}
-
-/// Calls back when a number of steps are done, on the thread that does the last one.
-private final class Countdown: Sendable {
-    private let left: Atomic<Int>
-    private let done: @Sendable () -> Void
-
-    init(_ steps: Int, done: @escaping @Sendable () -> Void) {
-        left = Atomic(steps)
-        self.done = done
-    }
-
-    func step() {
-        if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() }
-    }
-}
-
-/// Continues transfers with the results of work that other threads did for them (`TransferWork`).
-///
-/// A transfer may have been cancelled, or have failed, while the work was done. Then the result
-/// only ends it.
-final class WorkResults {
-    let register: TransferRegister
-    let driver: TransferDriver
-    private let starts: TransferStarts
-    let endings: TransferEndings
-    let intake: ResponseIntake
-    let work: TransferWork
-
-    init(
-        of register: TransferRegister, driver: TransferDriver, starts: TransferStarts,
-        endings: TransferEndings, intake: ResponseIntake, work: TransferWork
-    ) {
-        self.register = register
-        self.driver = driver
-        self.starts = starts
-        self.endings = endings
-        self.intake = intake
-        self.work = work
-    }
-
-    /// Continues a transfer after a worker, or ends it as was requested meanwhile.
-    private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
-        guard let transfer = register.transfers[id] else { return }
-        // The transfer failed meanwhile, and only waits for its last milestone.
-        if case .settling = transfer.state { return }
-        if let ending = transfer.earlyEnd.result { return endings.finish(transfer, ending) }
-        next(transfer)
-    }
-
-    /// The trusted length of an earlier part is known.
-    func established(_ id: Int, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]) {
-        goOn(id) {
-            starts.established($0, file: file, length: length, rangesBeyond: rangesBeyond)
-        }
-    }
-
-    /// The digests of the complete bytes are known.
-    func hashed(_ id: Int, _ digests: [Digest], piecesHold: Bool?) {
-        goOn(id) { driver.hashed($0, digests, piecesHold: piecesHold) }
-    }
-
-    /// The part holds the bytes of a further connection that ended.
-    func segmentHeld(_ id: Int) {
-        guard let transfer = register.transfers[id] else { return }
-        driver.decide(transfer, transfer.segments?.segmentHeld())
-    }
-
-    /// The last milestone of a transfer that ends was logged.
-    func settled(_ id: Int) {
-        if let transfer = register.transfers[id] { endings.settled(transfer) }
-    }
-
-    /// The program has other credentials for a source, or has none.
-    func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
-        guard let transfer = register.transfers[id], case .waiting = transfer.state,
-            transfer.plan?.source == source
-        else { return }
-        let reason: String?
-        switch headers {
-        case .headers(let headers):
-            transfer.job = transfer.job.with(headers, for: source)
-            reason = nil
-        case .none(let why): reason = why
-        }
-        guard let action = transfer.machine?.renewed(without: reason) else { return }
-        register.dispatcher.remove(id)
-        driver.act(action, transfer)
-    }
-
-    /// A worker failed.
-    func broken(_ id: Int, _ error: MirrorError) {
-        // A stopped pipeline reports its waiting work as broken.
-        goOn(id) { endings.failInMidst($0, error) }
     }
 }
 
 /// Continues transfers whose sources are files.
-extension WorkResults {
+extension TransferEngine {
     /// A thread got further with a source file.
     func file(_ reading: FileReading, _ news: FileNews) {
         guard let transfer = register.transfers[reading.id],
@@ -254,10 +157,11 @@ extension WorkResults {
         else { return }
         switch news {
         case .found(let source): found(source, for: transfer)
-        case .copied(let bytes): copied(bytes, for: transfer)
-        case .refused(let refusal): driver.decide(transfer) { $0.refused(refusal) }
-        case .failed(let failure): interrupted(transfer, failure)
-        case .broken(let error): endings.failInMidst(transfer, error)
+        case .copied(let memory, let length):
+            copied(memory, length: length, for: transfer)
+        case .refused(let refusal): decide(transfer) { $0.refused(refusal) }
+        case .failed(let failure): fileInterrupted(transfer, failure)
+        case .broken(let error): failInMidst(transfer, error)
         }
     }
 
@@ -266,7 +170,7 @@ extension WorkResults {
         guard let transfer = register.transfers[reading.id],
             work.files.giveUp(reading, of: transfer)
         else { return }
-        interrupted(transfer, .stalled(seconds: work.files.stallTimeout))
+        fileInterrupted(transfer, .stalled(seconds: work.files.stallTimeout))
     }
 
     /// The file is evaluated like a server's response. A thread copies its bytes where they are wanted.
@@ -279,23 +183,23 @@ extension WorkResults {
             return
         }
         guard case .receive(let reception) = action.next else {
-            return driver.act(action, transfer)
+            return act(action, transfer)
         }
         do {
-            try intake.receive(reception, action: action, transfer)
+            try receive(reception, action: action, transfer)
             if source.size > IncomingBody.memoryLimit {
                 try transfer.body?.spill(now: work.clock.monotonic())
             }
-        } catch { return endings.fail(transfer, error) }
+        } catch { return fail(transfer, error) }
         guard let body = transfer.body else { return }
         work.files.copy(source, into: body, for: transfer)
     }
 
     /// The bytes of the source file are in memory or in the part.
-    private func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
+    private func copied(_ memory: [UInt8]?, length: Int64, for transfer: Transfer) {
         guard let body = transfer.body else { return }
         do {
-            if let memory = bytes.memory {
+            if let memory {
                 let now = work.clock.monotonic()
                 let outcome = memory.withUnsafeBytes { memory in
                     Result<Void, MirrorError> { () throws(MirrorError) in
@@ -304,21 +208,21 @@ extension WorkResults {
                 }
                 try outcome.get()
             } else {
-                body.adopt(copied: bytes.length)
+                body.adopt(copied: length)
             }
-        } catch { return endings.fail(transfer, error) }
+        } catch { return fail(transfer, error) }
         let length = body.length
-        driver.decide(transfer) { $0.bodyEnded(length: length) }
+        decide(transfer) { $0.bodyEnded(length: length) }
     }
 
-    /// Nothing of a file that was not read to its end, or that changed meanwhile, may be used. Bytes of
+    /// Nothing of a file that was not read to its end, or that changed during the reading, may be used. Bytes of
     /// an earlier source stay where no byte of the file was asked for.
-    private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
+    private func fileInterrupted(_ transfer: Transfer, _ failure: TransportFailure) {
         if transfer.machine?.reception != nil, transfer.body?.file != nil {
-            do { try transfer.drop() } catch { return endings.fail(transfer, error) }
+            do { try transfer.drop() } catch { return fail(transfer, error) }
         }
         let length = transfer.body?.length
         register.know(hostsOf: transfer)
-        driver.decide(transfer) { $0.interrupted(failure, length: length) }
+        decide(transfer) { $0.interrupted(failure, length: length) }
     }
 }

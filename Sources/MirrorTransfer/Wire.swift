@@ -110,41 +110,6 @@ final class ActiveRequest {
         case failedHere(MirrorError)
     }
 
-    /// What is known of the socket of a request.
-    struct Socket {
-        /// Whether one was opened for it.
-        var wasOpened = false
-        /// Whether it is connected and the request is being sent. From then on the stall clock runs.
-        var isConnected = false
-        /// Whether the process had no descriptor left for one.
-        var lacksDescriptor = false
-        /// Whether an address was refused because it is not public.
-        var refusedAddress = false
-        /// Whether the server asked for a client certificate, which is not there.
-        var wantsCertificate = false
-        /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil
-        /// where that is not known.
-        var isClosedByPeer: Bool?
-    }
-
-    /// What came of the response so far.
-    private struct Intake {
-        /// The lines of heads and trailers, and their bytes.
-        var collector = HeadCollector()
-        var headBytes = 0
-        var wish = BodyWish.unknown
-        /// That of the final head.
-        var version: HTTPVersion?
-
-        /// Whether the body is wanted, which the final head decides.
-        enum BodyWish {
-            case unknown
-            case wanted
-            /// So many bytes of it came all the same.
-            case declined(bytes: Int64)
-        }
-    }
-
     /// Unique in the run.
     let number: Int
     /// The id of its transfer.
@@ -152,8 +117,28 @@ final class ActiveRequest {
     unowned let listener: any Listener
     /// An object that the wire attaches to the request while it runs.
     var connection: AnyObject?
-    private var intake = Intake()
-    var socket = Socket()
+    /// The lines of heads and trailers, and their bytes.
+    private var collector = HeadCollector()
+    private var headBytes = 0
+    /// Whether the body is wanted, which the final head decides; nil before it.
+    private var wantsBody: Bool?
+    /// How many bytes of an unwanted body came all the same.
+    private var unwantedBytes: Int64 = 0
+    /// The version of the final head; nil before it.
+    private(set) var version: HTTPVersion?
+    /// Whether a socket was opened for it.
+    var hadSocket = false
+    /// Whether it is connected and the request is being sent. From then on the stall clock runs.
+    private(set) var isConnected = false
+    /// Whether the process had no descriptor left for a socket.
+    var lacksDescriptor = false
+    /// Whether an address was refused because it is not public.
+    var refusedAddress = false
+    /// Whether the server asked for a client certificate, which is not there.
+    var wantsCertificate = false
+    /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil where
+    /// that is not known.
+    var isClosedByPeer: Bool?
     /// The time at which the final head came, in the time of `AskingTime`; nil before it.
     var answeredAt: Int64?
     /// Bytes of bodies that came since this was last read and reset.
@@ -182,9 +167,6 @@ final class ActiveRequest {
         self.listener = listener
     }
 
-    /// The version of the final head; nil before it.
-    var version: HTTPVersion? { intake.version }
-
     /// Whether the final head came.
     var hasAnswered: Bool { answeredAt != nil }
 
@@ -203,7 +185,7 @@ final class ActiveRequest {
     /// - Parameter other: a request that is under way on the same connection. Only HTTP/2 allows
     ///   that. Where the other one was answered over HTTP/1, its further bytes may come to either.
     func requestBegins(beside other: ActiveRequest? = nil) {
-        socket.isConnected = true
+        isConnected = true
         sharesConnection = other != nil
         if let other {
             other.sharesConnection = true
@@ -232,26 +214,26 @@ final class ActiveRequest {
     }
 
     private func takeIn(line: UnsafeRawBufferPointer) -> Bool {
-        intake.headBytes += line.count
-        guard intake.headBytes <= ActiveRequest.headerLimit else {
+        headBytes += line.count
+        guard headBytes <= ActiveRequest.headerLimit else {
             let limit = ActiveRequest.headerLimit >> 10
             find(
                 .refused(
                     Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
-        switch intake.collector.take(line: line) {
+        switch collector.take(line: line) {
         case .more: return true
         case .refused(let flaw):
             find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
             return false
         case .head(let head):
-            intake.version = head.version
+            version = head.version
             if sharesConnection, head.version != .http2 { misplace() }
             // Its bytes must not even be read for the sake of the connection.
             if isMisplaced { return false }
             let isWanted = listener.received(head: head, on: self)
-            intake.wish = isWanted ? .wanted : .declined(bytes: 0)
+            wantsBody = isWanted
             return isWanted || ActiveRequest.mayKeepConnection(after: head)
         }
     }
@@ -270,7 +252,7 @@ final class ActiveRequest {
 
     /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
-        guard case .declined = intake.wish, let answeredAt else { return false }
+        guard wantsBody == false, let answeredAt else { return false }
         return time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
@@ -282,8 +264,8 @@ final class ActiveRequest {
     }
 
     private func takeIn(body: UnsafeRawBufferPointer) -> Reply {
-        switch intake.wish {
-        case .wanted:
+        switch wantsBody {
+        case true?:
             let reply = listener.received(bytes: body, on: self)
             if case .pause = reply {
                 isHeldBack = true
@@ -294,19 +276,18 @@ final class ActiveRequest {
                 stall.receive(body.count)
             }
             return reply
-        case .declined(let earlier):
+        case false?:
             arrivedBytes += body.count
-            let bytes = earlier + Int64(body.count)
-            intake.wish = .declined(bytes: bytes)
-            return bytes > ActiveRequest.unwantedLimit ? .stop : .proceed
-        case .unknown: return .stop
+            unwantedBytes += Int64(body.count)
+            return unwantedBytes > ActiveRequest.unwantedLimit ? .stop : .proceed
+        case nil: return .stop
         }
     }
 }
 
 /// The requests on the wire: which run, which hold their bytes back, and since when they ask.
 ///
-/// Their numbers tell a request that still runs from one that ended while a list was walked: the
+/// By its number a request that still runs differs from one that ended while a list was walked: the
 /// end of one request may end others.
 final class ActiveRequests {
     let wire: any Wire
@@ -374,7 +355,7 @@ extension ActiveRequests {
         if !transfer.isPaused { active.stall.begin(at: asking.elapsed) }
     }
 
-    /// Notes a head, which tells the dispatcher when the host has too much to do.
+    /// Notes a head; some statuses show the dispatcher that the host has too much to do.
     func answered(_ head: ResponseHead, on active: ActiveRequest) {
         active.answeredAt = asking.elapsed
         if StatusCode.isOverload(head.status) { register.dispatcher.backOff(active.id) }
@@ -413,11 +394,11 @@ extension ActiveRequests {
         }
     }
 
-    /// Lets the stall clocks of a transfer begin anew. The loop resumes the requests.
+    /// Starts the stall clocks of a transfer again. The loop resumes the requests.
     func resume(_ id: Int) {
         for active in running.values where active.id == id {
             active.stall.reset()
-            if active.socket.isConnected { active.stall.begin(at: asking.elapsed) }
+            if active.isConnected { active.stall.begin(at: asking.elapsed) }
         }
     }
 

@@ -19,8 +19,12 @@ final class WritePipeline: Sendable {
     private let digests: Mutex<PipelineDigests>
     private let waitingBytes = Atomic(0)
     private let lastHeld = Atomic<Int64>(0)
-    private let writeback = Mutex(Writeback())
-    private let pages: Mutex<PageRelease>
+    /// The end of the bytes that the disk was asked to write.
+    private let writtenBackEnd = Mutex<Int64>(0)
+    /// Whether its bytes leave memory when they are hashed and on the disk.
+    private let releasesPages: Bool
+    /// The end of the bytes whose memory was released.
+    private let releasedEnd = Mutex<Int64>(0)
     private let chunks: ChunkPool
     /// Called on a worker after bytes were hashed.
     private let afterBytes: Work
@@ -32,19 +36,20 @@ final class WritePipeline: Sendable {
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
-    ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a
+    ///   - releasesPages: whether its bytes leave memory when they are hashed and on the disk; for a
     ///     pipeline that hashes the file from its start, and is the last to read it.
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when bytes cannot be written, or when the file does not hold
     ///     the written bytes.
     init(
-        other: DigestAlgorithm?, letsGo: Bool = false, workers: any Workers, chunks: ChunkPool,
+        other: DigestAlgorithm?, releasesPages: Bool = false, workers: any Workers,
+        chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
         digests = Mutex(PipelineDigests(other: other))
         writing = SerialWork(on: workers)
         hashing = SerialWork(on: workers)
-        pages = Mutex(PageRelease(letsGo: letsGo))
+        self.releasesPages = releasesPages
         self.chunks = chunks
         self.afterBytes = afterBytes
         self.onLoss = onLoss
@@ -73,7 +78,7 @@ final class WritePipeline: Sendable {
             }
             // On a busy disk this call sleeps. It comes last, so that it does not delay the digest
             // of a buffer.
-            if holds { writeback.withLock { $0.wrote(upTo: end, in: file) } }
+            if holds { startWriteback(upTo: end, of: file) }
         }
     }
 
@@ -138,7 +143,7 @@ final class WritePipeline: Sendable {
             guard !digests.isBroken else { return }
             digests.update(chunk.bytes)
             afterBytes(&digests)
-            pages.withLock { $0.hashed(upTo: digests.length, in: file) }
+            releasePages(upTo: digests.length, of: file)
         }
     }
 
@@ -166,10 +171,55 @@ final class WritePipeline: Sendable {
                 }
                 digests.update(UnsafeRawBufferPointer(window))
                 afterBytes(&digests)
-                pages.withLock { $0.hashed(upTo: digests.length, in: file) }
+                releasePages(upTo: digests.length, of: file)
             }
         } catch { lose(error) }
         digests.isBroken = digests.length < end
+    }
+}
+
+// MARK: The disk and the page cache
+
+extension WritePipeline {
+    /// Bytes after which the disk may start to write them. A pipeline that begins at a later offset
+    /// starts the disk with its first bytes.
+    private static let writebackStep: Int64 = 8 << 20
+    /// Distance between the last byte and the memory that is released. By then the disk has had
+    /// time to write those bytes.
+    private static let releaseLag = 3 * writebackStep
+    /// Number of bytes whose release is requested again, because the disk may not have written them
+    /// before.
+    private static let releaseReach = 32 * writebackStep
+    /// Maximum size of a file that stays in memory, in bytes: a sixteenth of the machine's memory.
+    static let largestInMemory: Int64 = {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        return Int64(pages) * Int64(sysconf(Int32(_SC_PAGESIZE))) / 16
+    }()
+
+    /// Starts the disk after bytes up to an offset were written, if enough bytes are new. It runs
+    /// ahead of the flush that waits for them.
+    private func startWriteback(upTo end: Int64, of file: PartFile) {
+        writtenBackEnd.withLock { begun in
+            guard end - begun >= WritePipeline.writebackStep else { return }
+            file.startWriteback(max(begun, end - 2 * WritePipeline.writebackStep)..<end)
+            begun = end
+        }
+    }
+
+    /// Releases older pages of a large file after the bytes up to an offset were hashed.
+    ///
+    /// Released pages are the next ones that take new bytes. If the disk keeps up, a large file uses
+    /// some 32 MiB of memory. Without the release it would take as much memory from other uses as the
+    /// file is long.
+    private func releasePages(upTo end: Int64, of file: PartFile) {
+        let old = end - WritePipeline.releaseLag
+        guard releasesPages else { return }
+        releasedEnd.withLock { asked in
+            guard old - asked >= WritePipeline.writebackStep else { return }
+            // The first call releases the bytes that a part had before it was resumed.
+            file.release((asked == 0 ? 0 : max(0, old - WritePipeline.releaseReach))..<old)
+            asked = old
+        }
     }
 }
 
@@ -223,6 +273,12 @@ final class PartWriter {
 
     /// Whether the part is known to hold every byte that came.
     var isHeld: Bool { heldEnd >= position }
+
+    /// The offset up to which a part is known to hold the bytes of these writers from the start, at
+    /// most `front`.
+    static func heldFront(of writers: [PartWriter], upTo front: Int64) -> Int64 {
+        writers.lazy.filter { !$0.isHeld }.map(\.heldEnd).reduce(front, min)
+    }
 
     /// Takes the next bytes.
     func append(_ bytes: UnsafeRawBufferPointer, now: Int64) {
@@ -288,48 +344,6 @@ final class PartWriter {
     }
 }
 
-/// The writers of further connections, which put their bytes into one part.
-///
-/// A connection that ended leaves its writer here until the part is known to hold all its bytes.
-struct SegmentWriters {
-    /// The writers of open connections, by the ids of their assignments.
-    private var open: [Int: PartWriter] = [:]
-    /// The writers of ended connections, whose bytes the part may not hold yet.
-    private var ended: [PartWriter] = []
-
-    /// The writer of an open connection.
-    subscript(id: Int) -> PartWriter? { open[id] }
-
-    /// The pipelines that may still hold bytes.
-    var pipelines: [WritePipeline] { (Array(open.values) + ended).map(\.pipeline) }
-
-    /// Adds the writer of a connection that begins.
-    mutating func insert(_ writer: PartWriter, for id: Int) { open[id] = writer }
-
-    /// Moves the writer of a connection to those that ended, and returns it.
-    mutating func end(_ id: Int) -> PartWriter? {
-        guard let writer = open.removeValue(forKey: id) else { return nil }
-        ended.append(writer)
-        return writer
-    }
-
-    /// The offset up to which the part is known to hold the bytes from the start, at most `front`.
-    /// Bytes of the transfer's own connection are excepted, because their pipeline verifies them.
-    /// The digest must not cover bytes that a disk only claimed to have written.
-    func heldFront(upTo front: Int64) -> Int64 {
-        var front = front
-        for writer in open.values where !writer.isHeld { front = min(front, writer.heldEnd) }
-        for writer in ended where !writer.isHeld { front = min(front, writer.heldEnd) }
-        return front
-    }
-
-    /// Whether the part holds all bytes of connections that ended.
-    mutating func settle() -> Bool {
-        ended.removeAll(where: \.isHeld)
-        return ended.isEmpty
-    }
-}
-
 /// A buffer of received bytes on its way from the socket to the disk and then to the digest.
 ///
 /// It has one owner at a time: the transfer thread fills it; then a part's pipeline writes it,
@@ -369,12 +383,7 @@ final class Chunk: @unchecked Sendable {
 
 /// Reusable buffers, so that a transfer allocates nothing while it runs.
 final class ChunkPool: Sendable {
-    private struct State {
-        var free: [Chunk] = []
-        var inUse = 0
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex<(free: [Chunk], inUse: Int)>(([], 0))
     private let capacity: Int
     private let kept: Int
 
@@ -410,7 +419,7 @@ final class ChunkPool: Sendable {
 
 /// The running digests of a file: sha256 always, and one more where it is wanted.
 struct PipelineDigests: ~Copyable, Sendable {
-    /// How many bytes were taken in.
+    /// How many bytes were hashed.
     private(set) var length: Int64 = 0
     private var sha256 = ByteHasher(.sha256)
     private var other: ByteHasher?
@@ -470,55 +479,5 @@ extension PipelineDigests {
         try parts.log(milestone, from: start, part: part)
         loggedLength = length
         loggedAt = now
-    }
-}
-
-/// Starts writing a pipeline's bytes to the disk, ahead of the flush that waits for them.
-struct Writeback {
-    /// Bytes after which the disk may start to write them. A pipeline that begins at a later offset
-    /// starts the disk with its first bytes.
-    static let step: Int64 = 8 << 20
-
-    private var begun: Int64 = 0
-
-    /// Starts the disk after bytes up to an offset were written, if enough bytes are new.
-    mutating func wrote(upTo end: Int64, in file: PartFile) {
-        guard end - begun >= Writeback.step else { return }
-        file.startWriteback(max(begun, end - 2 * Writeback.step)..<end)
-        begun = end
-    }
-}
-
-/// Releases a large file's bytes from memory once they are hashed and on the disk.
-///
-/// Released pages are the next ones that take new bytes. If the disk keeps up, a large file uses
-/// some 32 MiB of memory. Without the release it would take as much memory from other uses as the
-/// file is long.
-struct PageRelease {
-    /// Maximum size of a file that stays in memory, in bytes: a sixteenth of the machine's memory.
-    static let largestKept: Int64 = {
-        let pages = sysconf(Int32(_SC_PHYS_PAGES))
-        return Int64(pages) * Int64(sysconf(Int32(_SC_PAGESIZE))) / 16
-    }()
-    /// Distance between the last byte and the memory that is released. By then the disk has had
-    /// time to write those bytes.
-    static let lag = 3 * Writeback.step
-    /// Number of bytes whose release is requested again, because the disk may not have written them
-    /// before.
-    static let reach = 32 * Writeback.step
-
-    private let letsGo: Bool
-    private var asked: Int64 = 0
-
-    /// - Parameter letsGo: whether any memory is released.
-    init(letsGo: Bool) { self.letsGo = letsGo }
-
-    /// Releases older pages after the bytes up to an offset were hashed.
-    mutating func hashed(upTo end: Int64, in file: PartFile) {
-        let old = end - PageRelease.lag
-        guard letsGo, old - asked >= Writeback.step else { return }
-        // The first call releases the bytes that a part had before it was resumed.
-        file.release((asked == 0 ? 0 : max(0, old - PageRelease.reach))..<old)
-        asked = old
     }
 }

@@ -114,7 +114,7 @@ final class SimulatedWire: Wire {
         case .away(let from, let until) where from <= time.now && time.now < until:
             fail(request, after: host.roundTrip, .connectFailed, "refused")
         default:
-            active.socket.wasOpened = true
+            active.hadSocket = true
             let isReused = (idle[request.host] ?? 0) > 0
             if isReused { idle[request.host, default: 0] -= 1 }
             step(.connected, request, after: isReused ? 0 : host.roundTrip)
@@ -122,7 +122,7 @@ final class SimulatedWire: Wire {
     }
 
     private func fail(_ request: Request, after: Int64, _ code: FailureCode, _ cause: String) {
-        request.active.socket.wasOpened = code != .nameNotResolved
+        request.active.hadSocket = code != .nameNotResolved
         let failure = TransportFailure(code, cause, isPassing: true, wasSent: false)
         step(.end(failure), request, after: after)
     }

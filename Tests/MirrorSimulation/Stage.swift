@@ -61,19 +61,13 @@ final class Stage {
         // What workers had begun when the loop ended, ends too.
         defer { finishWork() }
         var turnsInAMoment = 0
-        while let rest = engine.iterate() {
+        while let wait = engine.iterate() {
             checkLimits()
             if time.happen() { continue }
-            let limit: Int64
-            switch rest {
-            case .watching(let wait):
-                checkNothingCouldStart(wait)
-                limit = wait
-            case .holdingBack(let wait): limit = wait
-            }
+            if !engine.isHoldingBack { checkNothingCouldStart(wait) }
             checkRunWaitsForNothing()
             let before = time.now
-            let due = min(run.due ?? .max, time.now.addingSaturated(max(0, limit)))
+            let due = min(run.due ?? .max, time.now.addingSaturated(max(0, wait)))
             time.advance(to: min(time.next ?? .max, due))
             if let due = run.due, time.now >= due { run.turn() }
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0

@@ -7,10 +7,10 @@ import Testing
 @Suite struct CurlFailureTests {
     @Test func httpsToAPortThatSpeaksHTTPSaysSo() {
         let detail = "error:0A00010B:SSL routines::wrong version number"
-        let words = CurlFailure.cause(of: .tlsFailed, detail: detail, reason: detail)
+        let words = TransportFailure.cause(of: .tlsFailed, detail: detail, reason: detail)
         #expect(words.contains("does not speak TLS on this port"))
         #expect(words.contains("write http://"))
-        let other = CurlFailure.cause(of: .tlsFailed, detail: "expired", reason: "expired")
+        let other = TransportFailure.cause(of: .tlsFailed, detail: "expired", reason: "expired")
         #expect(other == "no safe connection: expired")
     }
 }

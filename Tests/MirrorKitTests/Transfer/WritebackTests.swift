@@ -35,7 +35,7 @@ import Testing
     /// Writes bytes through a pipeline, the last 8 MiB when the others are on the disk, and gives what they are.
     private func write(_ bytes: [UInt8], lettingGo: Bool) async -> Milestone {
         let pipeline = WritePipeline(
-            other: nil, letsGo: lettingGo, workers: workers, chunks: chunks,
+            other: nil, releasesPages: lettingGo, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
         let writer = PartWriter(
             file: openPart(), start: 0, total: Int64(length), pipeline: pipeline, chunks: chunks)
@@ -91,7 +91,7 @@ import Testing
         try folder.write(bytes, to: "x")
         flush()
         let pipeline = WritePipeline(
-            other: nil, letsGo: true, workers: workers, chunks: chunks,
+            other: nil, releasesPages: true, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
         pipeline.append(openPart(), upTo: 40 << 20)
         let milestone = await withCheckedContinuation { done in
