@@ -45,7 +45,6 @@ import Testing
         Figure("manifests.md", "more than \(mebibytes(XMLPushParser.longestText)) |"),
         Figure("events.md", "up to \(DiagnosticLog.limit), each with"),
         Figure("security.md", "holds up to \(ManifestFetch.greatestSize >> 30) GiB"),
-        Figure("library.md", "up to \(number(ReadingPace.pause / .milliseconds(1))) milliseconds"),
     ]
 
     @Test(arguments: figures) func thePageHasTheFigureOfTheCode(_ figure: Figure) throws {

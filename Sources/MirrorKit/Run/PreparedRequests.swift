@@ -9,13 +9,6 @@ internal import Synchronization
 /// The values are secrets: they are put into a request when it is made, and never printed, stored
 /// or put into an error.
 struct PreparedRequests: Sendable {
-    /// The sources and the body of a request for a resource.
-    struct Request: Sendable {
-        var sources: [PreparedSource]
-        /// The body of a POST; nil for a GET.
-        var body: [UInt8]?
-    }
-
     private let expansion: SecretExpansion
     /// What the program has supplied.
     var supplied: [Origin: Headers] = [:]
@@ -72,11 +65,10 @@ struct PreparedRequests: Sendable {
         return requests
     }
 
-    /// The request for a resource of the plan.
-    func request(for resource: Resource) -> Request {
+    /// The sources of a request for a resource of the plan, and the body of a POST; nil for a GET.
+    func request(for resource: Resource) -> (sources: [PreparedSource], body: [UInt8]?) {
         let sources = resource.sources.map(prepared)
-        let body = expansion.body(of: resource.method, for: resource.primary)
-        return Request(sources: sources, body: body)
+        return (sources, expansion.body(of: resource.method, for: resource.primary))
     }
 
     private func prepared(_ source: Source) -> PreparedSource {
@@ -141,14 +133,10 @@ final class RenewedCredentials: Sendable {
         var renewed: [Origin: ContinuousClock.Instant] = [:]
         /// Why they were not.
         var causes: [Origin: String] = [:]
-        /// Those who wait for an origin that is being asked for.
-        var asking: [Origin: [Waiter]] = [:]
+        /// The sources that wait for an origin's credentials, while the program is asked for them.
+        var asking: [Origin: [(source: PreparedSource, then: @Sendable (RenewedHeaders) -> Void)]] =
+            [:]
         var tasks: [Task<Void, Never>] = []
-    }
-
-    private struct Waiter {
-        let source: PreparedSource
-        let then: @Sendable (RenewedHeaders) -> Void
     }
 
     private let supplier: Supplier
@@ -178,7 +166,7 @@ final class RenewedCredentials: Sendable {
             {
                 return .none(state.causes[origin] ?? "they were supplied a moment ago")
             }
-            state.asking[origin, default: []].append(Waiter(source: source, then: then))
+            state.asking[origin, default: []].append((source, then))
             if state.asking[origin]?.count == 1 {
                 state.tasks.append(Task { await self.ask(origin) })
             }
@@ -203,11 +191,10 @@ final class RenewedCredentials: Sendable {
             state.renewed[origin] = .now
             return (state.asking.removeValue(forKey: origin) ?? [], old)
         }
-        for waiter in waiting {
+        for (source, then) in waiting {
             switch result {
-            case .success(let new):
-                waiter.then(.headers(waiter.source.headers(with: new, without: old)))
-            case .failure(let error): waiter.then(.none(MirrorError.cause(error)))
+            case .success(let new): then(.headers(source.headers(with: new, without: old)))
+            case .failure(let error): then(.none(MirrorError.cause(error)))
             }
         }
     }

@@ -19,7 +19,7 @@ public struct Run: AsyncSequence, Sendable {
     private let handle: Handle
     private var control: RunControl { handle.control }
 
-    init(_ control: RunControl) { handle = Handle(control) }
+    init(_ control: RunControl) { handle = Handle(control, isReader: false) }
 
     /// Ends the run early; parts are kept, and the summary carries this exit code.
     public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
@@ -41,28 +41,30 @@ public struct Run: AsyncSequence, Sendable {
     }
 
     /// The events of the run.
-    public func makeAsyncIterator() -> Iterator { Iterator(Reader(of: control)) }
+    public func makeAsyncIterator() -> Iterator {
+        control.events.noteReader()
+        return Iterator(Handle(control, isReader: true))
+    }
 
     /// Reads the events; the run ends when its reader is gone.
     public struct Iterator: AsyncIteratorProtocol {
-        private let reader: Reader
+        private let handle: Handle
         /// Events that were taken, and the position of the first that was not read.
         private var taken: [Event] = []
         private var position = 0
-        private var pace = ReadingPace()
 
-        fileprivate init(_ reader: Reader) { self.reader = reader }
+        fileprivate init(_ handle: Handle) { self.handle = handle }
 
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
-            reader.heedCancellation()
+            handle.control.heedCancellation()
             if position == taken.count { try await refill() }
             return read()
         }
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-            reader.heedCancellation()
+            handle.control.heedCancellation()
             if position == taken.count { try await refill(isolation: actor) }
             return read()
         }
@@ -74,7 +76,7 @@ public struct Run: AsyncSequence, Sendable {
         package mutating func nextEvents(
             isolation: isolated (any Actor)? = #isolation
         ) async throws -> ArraySlice<Event>? {
-            reader.heedCancellation()
+            handle.control.heedCancellation()
             if position == taken.count { try await refill(isolation: isolation) }
             defer { position = taken.count }
             return position == taken.count ? nil : taken[position...]
@@ -88,69 +90,32 @@ public struct Run: AsyncSequence, Sendable {
 
         /// Takes the events that wait; waits for the first of them, and takes none after the last.
         private mutating func refill(isolation: isolated (any Actor)? = #isolation) async throws {
+            let control = handle.control
             while true {
                 // An error may come instead: what was read must not be read again after it.
                 (position, taken) = (0, [])
-                taken = try reader.events.take()
-                countSinceRest += taken.count
-                if !taken.isEmpty || reader.events.isOver { return }
-                let rest = pace.rest(after: countSinceRest)
-                if let rest { await reader.events.pause(for: rest) }
-                // Events that came meanwhile are taken without a wait. If there are none, the
-                // reader waits.
-                let isQuiet = reader.events.isEmpty
-                if isQuiet, rest != nil { pace.noteQuiet() }
-                countSinceRest = 0
-                if isQuiet { await reader.wait() }
+                taken = try control.events.take()
+                if !taken.isEmpty || control.events.isOver { return }
+                await control.waitForEvents()
             }
         }
-
-        /// The number of events that were read since the last rest.
-        private var countSinceRest = 0
     }
 
-    /// Lives as long as a caller holds the run; its end also ends a run that has no reader.
-    private final class Handle: Sendable {
+    /// Lives as long as a caller holds the run, or may ask for its next event. Its end also ends a run
+    /// that has no reader, or whose reader it was: a caller may still hold the run after leaving the loop.
+    fileprivate final class Handle: Sendable {
         let control: RunControl
+        private let isReader: Bool
 
-        init(_ control: RunControl) { self.control = control }
+        init(_ control: RunControl, isReader: Bool) {
+            (self.control, self.isReader) = (control, isReader)
+        }
 
         deinit {
-            if !control.events.hasReader { control.end(.interrupted(exit: 128 + SIGINT)) }
-        }
-    }
-
-    /// Lives as long as a caller may ask for the next event; its end also ends the run.
-    ///
-    /// A caller may still hold the run after leaving the loop.
-    fileprivate final class Reader: Sendable {
-        private let control: RunControl
-
-        init(of control: RunControl) {
-            self.control = control
-            control.events.noteReader()
-        }
-
-        var events: EventQueue { control.events }
-
-        /// Ends the run if the reading task was cancelled; events sent by then are still read.
-        func heedCancellation() { if Task.isCancelled { end() } }
-
-        /// Ends the run and its events, once.
-        private func end() {
-            if control.events.finish() { control.end(.interrupted(exit: 128 + SIGINT)) }
-        }
-
-        /// Waits for events; a cancellation of the task meanwhile ends the run and its events.
-        func wait(isolation: isolated (any Actor)? = #isolation) async {
-            await withTaskCancellationHandler {
-                await events.wait()
-            } onCancel: {
-                end()
+            if isReader || !control.events.hasReader {
+                control.end(.interrupted(exit: 128 + SIGINT))
             }
         }
-
-        deinit { control.end(.interrupted(exit: 128 + SIGINT)) }
     }
 }
 
@@ -169,9 +134,28 @@ extension Event {
         return .standingAlone(summary)
     }
 
+    /// A new name for a run: 26 characters that sort by time (ULID, https://github.com/ulid/spec).
+    ///
+    /// It is made of 48 bits of milliseconds and 10 random bytes, in Crockford's base 32.
+    fileprivate static func runIdentifier() -> String {
+        let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+        var high = UInt64(clamping: SystemClock.now().milliseconds) & 0xFFFF_FFFF_FFFF
+        var low = RandomBytes.make(10).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        var text: [Character] = []
+        for _ in 0..<16 {
+            text.append(digits[Int(low & 31)])
+            low >>= 5
+        }
+        for _ in 0..<10 {
+            text.append(digits[Int(high & 31)])
+            high >>= 5
+        }
+        return String(text.reversed())
+    }
+
     /// The summary of a command that needed no run.
     package static func standingAlone(_ summary: Summary) -> Event {
-        let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
+        let run = Event.runIdentifier()
         return Event(run: run, time: SystemClock.now(), body: .summary(summary))
     }
 }
@@ -211,7 +195,7 @@ final class Execution: Sendable {
             ? nil : options.credentials.map { RenewedCredentials(requests, from: $0) }
         self.control = control
         heldByCaller = FileLease.held
-        identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
+        identifier = Event.runIdentifier()
         number = engine.runs.add(mailbox)
     }
 
@@ -311,11 +295,11 @@ final class RunControl: Sendable {
         var execution: Execution?
         /// What was said to the run before it began, in order.
         var earlyInputs: [RunInput] = []
-        /// Called when the run is told to end, while something before its beginning is waited for.
+        /// Called when an end is requested, while something before the run's beginning is waited for.
         var endIsHeard: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
-        /// Those who wait for the end.
+        /// The callers that wait for the end.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -369,7 +353,7 @@ final class RunControl: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until the run holds nothing any more, whether or not the task is cancelled meanwhile.
+    /// Waits until the run holds nothing any more, whether or not the task is cancelled.
     func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { waiter in
             let isFinished = state.withLock { state in
@@ -387,6 +371,27 @@ final class RunControl: Sendable {
     }
 }
 
+// MARK: Reading the events
+
+extension RunControl {
+    /// Ends the run if the reading task was cancelled; events sent by then are still read.
+    fileprivate func heedCancellation() { if Task.isCancelled { endReading() } }
+
+    /// Ends the run and its events, once.
+    private func endReading() {
+        if events.finish() { end(.interrupted(exit: 128 + SIGINT)) }
+    }
+
+    /// Waits for events; a cancellation of the task ends the run and its events.
+    fileprivate func waitForEvents(isolation: isolated (any Actor)? = #isolation) async {
+        await withTaskCancellationHandler {
+            await events.wait()
+        } onCancel: {
+            endReading()
+        }
+    }
+}
+
 // MARK: Before the run begins
 
 extension RunControl {
@@ -395,7 +400,7 @@ extension RunControl {
 
     /// What work brings that may take for ever; nil if the run is to end or its time is over, or as soon as it is.
     ///
-    /// The work's task is cancelled then, and nobody waits for it. Throws what the work throws.
+    /// The work's task is cancelled then, and not waited for. Throws what the work throws.
     func outcome<Value: Sendable>(
         until deadline: ContinuousClock.Instant?, isolation: isolated (any Actor)? = #isolation,
         of work: @escaping @Sendable () async throws -> Value
@@ -426,7 +431,7 @@ extension RunControl {
         return nil
     }
 
-    /// Whether the run was told to end before it began, or its time is over.
+    /// Whether an end was requested before the run began, or its time is over.
     private func isToEnd(by deadline: ContinuousClock.Instant?) -> Bool {
         if let deadline, deadline <= .now { return true }
         return state.withLock { $0.earlyInputs.contains(where: \.isEnd) }
@@ -436,25 +441,5 @@ extension RunControl {
 extension RunInput {
     fileprivate var isEnd: Bool {
         if case .end = self { true } else { false }
-    }
-}
-
-/// A name for a run: 26 characters that sort by time (ULID, https://github.com/ulid/spec).
-enum RunIdentifier {
-    /// 48 bits of milliseconds and 10 random bytes, in Crockford's base 32.
-    static func make(now: Instant, random: [UInt8]) -> String {
-        let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-        var high = UInt64(clamping: now.milliseconds) & 0xFFFF_FFFF_FFFF
-        var low = random.prefix(10).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
-        var text: [Character] = []
-        for _ in 0..<16 {
-            text.append(digits[Int(low & 31)])
-            low >>= 5
-        }
-        for _ in 0..<10 {
-            text.append(digits[Int(high & 31)])
-            high >>= 5
-        }
-        return String(text.reversed())
     }
 }

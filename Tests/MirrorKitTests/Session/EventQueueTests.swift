@@ -48,27 +48,7 @@ import Testing
         #expect(try await read == (0..<200).map { "event \($0)" })
     }
 
-    /// Who reads until the end waits for nothing after it.
-    @Test(arguments: [true, false]) func theEndOfTheEventsEndsAPause(isBefore: Bool) async throws {
-        let control = RunControl()
-        if isBefore { control.finish(throwing: nil) }
-        async let pause: Void = control.events.pause(for: .seconds(24 * 3600))
-        await Task.yield()
-        control.send(event(0))
-        control.finish(throwing: nil)
-        await pause
-        #expect(control.events.isOver == isBefore)
-    }
-
-    @Test func aCancelledTaskDoesNotPause() async {
-        let control = RunControl()
-        let reading = Task { await control.events.pause(for: .seconds(24 * 3600)) }
-        reading.cancel()
-        await reading.value
-        #expect(control.events.isEmpty)
-    }
-
-    /// Also when there is always something to read, and so nothing to wait for.
+    /// The same holds when there is always something to read, so the task never waits.
     @Test func aTaskThatIsCancelledReadsNoMoreThanWasTold() async throws {
         let control = RunControl()
         for number in 0..<10 { control.send(event(number)) }
