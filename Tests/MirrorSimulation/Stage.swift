@@ -77,7 +77,7 @@ final class Stage {
                 return
             }
             if time.now > Simulation.longest {
-                let left = engine.register.transfers.keys.map(\.number).sorted()
+                let left = engine.register.transfers.keys.sorted()
                 let words = run.machine.isOver ? "over" : "not over"
                 wrong.append("\(left) have not ended after \(time.now) ms, the run is \(words)")
                 return

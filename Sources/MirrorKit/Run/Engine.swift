@@ -63,7 +63,7 @@ final class Engine: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens the index, and settles the leftovers. If the index proves to be damaged meanwhile, it
+    /// Opens the index, and settles the leftovers. If the index then proves to be damaged, it
     /// is moved aside, and both are done once more.
     private static func openIndex(
         of root: RootDirectory
@@ -107,16 +107,16 @@ final class Engine: Sendable {
     private func startedLoop() throws(MirrorError) -> TransferLoop {
         try loop.withLock { (loop) throws(MirrorError) in
             if let loop { return loop }
-            let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
+            let freeSpace = FreeSpaceCheck(root, leastFreeSpace: configuration.leastFreeSpace)
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: Descriptor.limit)
-            // If the learned limits cannot be read, the run learns them anew.
+            // If the learned limits cannot be read, the run learns them again.
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
                 remembered: (try? index.learnedLimits()) ?? [:],
                 remember: { [index] in try? index.remember(learnedLimits: $0) },
-                admit: { gate.admit($0, for: $1) })
+                admit: { freeSpace.admit($0, for: $1) })
             loop = made
             return made
         }
@@ -137,14 +137,11 @@ final class Engine: Sendable {
 
 /// The runs of an engine; passes each event of the transfer loop to the run that it belongs to.
 final class RunRegister: TransferObserver {
-    private struct State {
-        var last = -1
-        var mailboxes: [Int: Mailbox<RunMessage>] = [:]
-        /// Runs that have not yet processed a failure which may end them.
-        var deciding: [Mailbox<RunMessage>] = []
-    }
-
-    private let state = Mutex(State())
+    /// The number of the last run, the runs that are under way, and those that have not yet processed a
+    /// failure which may end them.
+    private let state = Mutex<
+        (last: Int, mailboxes: [Int: Mailbox<RunMessage>], deciding: [Mailbox<RunMessage>])
+    >((-1, [:], []))
     private let bytes = Atomic(0)
 
     /// Adds a run, and returns its number.

@@ -55,7 +55,7 @@ final class PermissionWatch {
     func wait(at moment: RunMoment) -> Int64 {
         let change = permission.change(after: moment.time, offset)
         let times = [
-            // A wall clock that somebody sets is noticed within a minute.
+            // A change of the wall clock is noticed within a minute.
             60_000, change.map { max(1, $0.milliseconds - moment.time.milliseconds) },
             permission.needsUnmeteredNetwork ? networkIsDue.map { $0 - moment.elapsed } : nil,
         ]

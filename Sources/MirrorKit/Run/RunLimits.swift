@@ -10,12 +10,22 @@ struct RunLimits {
     let configuration: Configuration
     /// What the run does not fetch, as it begins.
     let withheld: Withholding
+    /// The bytes that the plan writes to each file system, and those that its evictions free there.
+    private var demands: [SpaceDemand] = []
+    private var freed: [Int64] = []
+    /// Which of the file systems each area lies on.
+    private var volumes: [Area: Int] = [:]
 
-    /// Whether the plan's bytes fit now, or only after its evictions.
-    enum Room { case now, afterEvictions }
+    init(_ execution: Execution, withheld: Withholding) {
+        plan = execution.plan
+        options = execution.options
+        configuration = execution.configuration
+        self.withheld = withheld
+    }
 
-    /// Throws `deleteLimit` or `spaceLimit`.
-    func check(_ root: RootDirectory) throws(MirrorError) -> Room {
+    /// Returns whether the plan's bytes fit only after its evictions. Throws `deleteLimit` or
+    /// `spaceLimit`.
+    mutating func needsEvictions(in root: RootDirectory) throws(MirrorError) -> Bool {
         try checkRemovals()
         try checkEvictions()
         return try checkSpace(root)
@@ -53,16 +63,22 @@ struct RunLimits {
             remedy: Remedy(.allowRemovals, "\(count)"))
     }
 
-    private func checkSpace(_ root: RootDirectory) throws(MirrorError) -> Room {
+    private mutating func checkSpace(_ root: RootDirectory) throws(MirrorError) -> Bool {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
-        var needs = Needs(on: space)
+        demands = space.volumes.map { _ in SpaceDemand() }
+        freed = space.volumes.map { _ in 0 }
+        for area in Area.allCases {
+            guard let place = space.volume(of: area)?.place else { continue }
+            volumes[area] = space.volumes.firstIndex { $0.place == place }
+        }
+        let plan = plan
         let sets = options.isOffline ? AtomicSets(plan) : nil
         let postponed = postponedSteps()
         for position in plan.steps.notable {
             if isLeftForLater(position, sets, postponed) { continue }
             if let fetch = plan.steps.plainFetch(at: position) {
-                needs.add(
+                need(
                     fetch.size, in: plan.steps.area(of: fetch),
                     for: plan.steps.target(at: position), isFetched: true)
                 continue
@@ -75,15 +91,40 @@ struct RunLimits {
             case (.transfer, .unknown): bytes = nil
             case (.copy, _): bytes = step.size ?? 0
             case (.removal, _) where step.kind == .evicted:
-                needs.free(step.size ?? 0, in: step.target.area)
+                if let volume = volumes[step.target.area] { freed[volume] += step.size ?? 0 }
                 continue
             case (.nothing, _), (.adoption, _), (.move, _), (.removal, _): continue
             }
-            needs.add(
+            need(
                 bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
         }
-        return try needs.room(
-            on: space, in: root, least: configuration.leastFreeSpace)
+        let least = configuration.leastFreeSpace
+        var needsEvictions = false
+        for (number, volume) in space.volumes.enumerated() {
+            let demand = demands[number]
+            let refusal = { (freed: Int64) in
+                demand.refusal(
+                    at: volume.path(in: root),
+                    available: volume.availableBytes.addingSaturated(freed), least: least)
+            }
+            if refusal(0) == nil { continue }
+            // The evictions do not make enough room.
+            if let refusal = refusal(freed[number]) { throw refusal }
+            needsEvictions = true
+        }
+        return needsEvictions
+    }
+
+    private mutating func need(
+        _ bytes: Int64?, in area: Area, for target: @autoclosure () -> Target, isFetched: Bool
+    ) {
+        guard let volume = volumes[area] else { return }
+        demands[volume].add(bytes, for: target())
+        // A part lies in tmp. On another file system, the file takes up space once more in its
+        // area.
+        if isFetched, let tmp = volumes[.tmp], tmp != volume {
+            demands[tmp].passThrough(bytes, for: target())
+        }
     }
 
     /// Whether this run does not fetch a step's file, so that it takes no room.
@@ -108,105 +149,22 @@ struct RunLimits {
     }
 }
 
-/// The bytes that a plan writes to each file system, and those that its evictions free there.
-private struct Needs {
-    private(set) var demands: [SpaceDemand]
-    private(set) var freed: [Int64]
-    /// Which of the file systems each area lies on.
-    private let documents: Int?
-    private let caches: Int?
-    private let tmp: Int?
-
-    init(on space: FreeSpace) {
-        demands = space.volumes.map { _ in SpaceDemand() }
-        freed = space.volumes.map { _ in 0 }
-        let number = { (area: Area) in
-            space.volume(of: area).flatMap { volume in
-                space.volumes.firstIndex { $0.place == volume.place }
-            }
-        }
-        documents = number(.documents)
-        caches = number(.caches)
-        tmp = number(.tmp)
-    }
-
-    private func volume(of area: Area) -> Int? {
-        switch area {
-        case .documents: documents
-        case .caches: caches
-        case .tmp: tmp
-        }
-    }
-
-    mutating func add(
-        _ bytes: Int64?, in area: Area, for target: @autoclosure () -> Target, isFetched: Bool
-    ) {
-        guard let volume = volume(of: area) else { return }
-        demands[volume].add(bytes, for: target())
-        // A part lies in tmp. On another file system, the file takes up space once more in its
-        // area.
-        if isFetched, let tmp, tmp != volume { demands[tmp].passThrough(bytes, for: target()) }
-    }
-
-    mutating func free(_ bytes: Int64, in area: Area) {
-        if let volume = volume(of: area) { freed[volume] += bytes }
-    }
-
-    /// When there is room for all of it. Throws `spaceLimit` where evictions do not make enough.
-    func room(
-        on space: FreeSpace, in root: RootDirectory, least: Int64
-    ) throws(MirrorError) -> RunLimits.Room {
-        var room = RunLimits.Room.now
-        for (number, volume) in space.volumes.enumerated() {
-            let demand = demands[number]
-            let refusal = { (freed: Int64) in
-                demand.refusal(
-                    at: volume.path(in: root),
-                    available: volume.availableBytes.addingSaturated(freed),
-                    least: least)
-            }
-            if refusal(0) == nil { continue }
-            if let refusal = refusal(freed[number]) { throw refusal }
-            room = .afterEvictions
-        }
-        return room
-    }
-}
-
 /// Admits bodies whose size the manifest does not declare, as long as they fit.
 ///
 /// A question to the file system costs as much as the receipt of a small file. So its answer stays
 /// valid for a while, less the bytes admitted since, and as long as plenty is left. A refusal
-/// always follows a new look.
-final class SpaceGate: Sendable {
-    /// The number of milliseconds for which a look stays valid.
+/// always follows a new question.
+final class FreeSpaceCheck: Sendable {
+    /// The number of milliseconds for which an answer of the file system stays valid.
     private static let validity: Int64 = 250
-    /// If fewer bytes than this are left beyond the needed ones, each body gets a look of its own.
+    /// If fewer bytes than this are left beyond the needed ones, the file system is asked for each body.
     private static let plenty: Int64 = 256 << 20
-
-    private struct Look {
-        var space: FreeSpace
-        /// The bytes admitted since the look, by file system.
-        var admitted: [String: Int64] = [:]
-        /// When the look stops being valid, in milliseconds of the monotonic clock.
-        var endsAt: Int64
-
-        /// The bytes left on a file system, by the look and the admissions since.
-        func bytes(on volume: FreeSpace.Volume) -> Int64 {
-            volume.availableBytes - (admitted[volume.place] ?? 0)
-        }
-
-        /// Admits a body.
-        mutating func admit(_ bytes: Int64, on volumes: [FreeSpace.Volume]) {
-            for volume in volumes {
-                admitted[volume.place] = bytes.addingSaturated(admitted[volume.place] ?? 0)
-            }
-        }
-    }
 
     private let root: RootDirectory
     private let leastFreeSpace: Int64
-    private let look = Mutex<Look?>(nil)
+    /// The free space by the last answer, less what was admitted since, and until when it is valid, in
+    /// milliseconds of the monotonic clock.
+    private let known = Mutex<(space: FreeSpace, admitted: [String: Int64], end: Int64)?>(nil)
 
     init(_ root: RootDirectory, leastFreeSpace: Int64) {
         self.root = root
@@ -219,12 +177,18 @@ final class SpaceGate: Sendable {
     func admit(_ bytes: Int64, for target: Target) -> MirrorError? {
         let needed = bytes.addingSaturated(leastFreeSpace)
         let now = SystemClock.monotonic()
-        return look.withLock { look in
-            if let known = look, now < known.endsAt {
-                let volumes = known.space.volumes(for: target.area)
+        return known.withLock { known in
+            if let (space, admitted, end) = known, now < end {
+                let volumes = space.volumes(for: target.area)
                 let enough = needed.addingSaturated(Self.plenty)
-                if volumes.allSatisfy({ known.bytes(on: $0) >= enough }) {
-                    look?.admit(bytes, on: volumes)
+                let isPlenty = volumes.allSatisfy {
+                    $0.availableBytes - (admitted[$0.place] ?? 0) >= enough
+                }
+                if isPlenty {
+                    for volume in volumes {
+                        known?.admitted[volume.place] = bytes.addingSaturated(
+                            admitted[volume.place] ?? 0)
+                    }
                     return nil
                 }
             }
@@ -238,9 +202,10 @@ final class SpaceGate: Sendable {
                     least: leastFreeSpace)
                 if let refusal { return refusal }
             }
-            var fresh = Look(space: space, endsAt: now + Self.validity)
-            fresh.admit(bytes, on: volumes)
-            look = fresh
+            let admitted = volumes.map { ($0.place, bytes) }
+            known = (
+                space, Dictionary(admitted, uniquingKeysWith: max), now + Self.validity
+            )
             return nil
         }
     }

@@ -5,18 +5,29 @@ internal import MirrorTransfer
 
 /// The only thread of a run: passes messages to the state machine and performs its actions.
 ///
-/// It hands on transfers, landings and rows to be written, many at a time, and their results come
-/// back as messages. It makes no decision about a step.
+/// It hands on events, transfers and promotions, many at a time: each handing over takes a lock, and may
+/// wake a thread. Their results come back as messages. It makes no decision about a step.
 final class RunThread {
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
-    /// It is looked at before messages are taken, and after rows were read.
-    private var clock: RunClock
+    /// The instant from which the deadline and the summary's seconds count.
+    private let began: ContinuousClock.Instant
+    /// When the run began.
+    private let startedAt: Instant
+    /// When the thread last looked at the clock: before messages are taken, and after rows were read. So
+    /// the inputs that are taken together share a moment.
+    private var moment: RunMoment
     /// The actions under way; their memory is used again.
     private var actions: [RunAction] = []
+    /// The greatest number of events that wait to be sent with others.
+    private static let mostEvents = 256
     /// What is handed on once all messages taken together have been processed.
-    private var outbox: RunOutbox
+    private var events: [Event] = []
+    private var jobs: [TransferJob] = []
+    private var works: [PromotionWork] = []
+    /// Whether works that wait for the disk are to be promoted without waiting for more.
+    private var hurries = false
     /// Landings that wait until their files have no reader.
     private var landings: LandingQueue
     private var claims: StepClaims
@@ -35,11 +46,13 @@ final class RunThread {
         plan = execution.plan
         machine = RunMachine(
             plan, rules: RunRules(execution.options, execution.configuration))
-        clock = RunClock(began: execution.options.began ?? .now)
-        outbox = RunOutbox(execution)
+        began = execution.options.began ?? .now
+        startedAt = SystemClock.now()
+        moment = RunMoment(elapsed: 0, time: startedAt)
         landings = LandingQueue(execution)
         claims = StepClaims(execution)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
+        lookAtClock()
     }
 
     /// Runs to the end.
@@ -48,7 +61,7 @@ final class RunThread {
         defer { claims.end() }
         tell(.plan(PlanTotals(of: plan)))
         // To write what the plan begins with may take a while.
-        outbox.sendEvents()
+        sendEvents()
         do {
             permission = try PermissionWatch(execution.options.permission, engine.index) {
                 [mailbox = execution.mailbox] in mailbox.post(.input(.tick), isUrgent: true)
@@ -58,7 +71,7 @@ final class RunThread {
             // A pause or an end that was requested before the run began waits in the mailbox.
             hear(waitingAtMost: 0)
             askPermission()
-            clock.look()
+            lookAtClock()
             take(.ready)
         } catch {
             hear(waitingAtMost: 0)
@@ -79,7 +92,7 @@ final class RunThread {
         return (close(), machine.totals)
     }
 
-    /// Tells the machine whether transfers may run, when that changes.
+    /// Reports to the machine whether transfers may run, when that changes.
     private func askPermission() {
         guard let permission, !machine.isOver else { return }
         let now = permission.deferral(at: moment) ?? firstDeferral
@@ -92,11 +105,9 @@ final class RunThread {
         let options = execution.options
         firstDeferral = permission?.deferral(at: moment)
         let withheld = Withholding(deferral: firstDeferral, aside: options.paused)
-        let limits = RunLimits(
-            plan: plan, options: options, configuration: execution.configuration,
-            withheld: withheld)
-        if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
-        try note(RunRecord(id: execution.identifier, startedAt: clock.startedAt))
+        var limits = RunLimits(execution, withheld: withheld)
+        if try limits.needsEvictions(in: engine.root) { take(.roomIsShort) }
+        try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
         try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
@@ -117,7 +128,7 @@ final class RunThread {
                 }
             }
             repeat {
-                outbox.sendEvents()
+                sendEvents()
                 let isRead = execution.control.events.unread < KeptReport.mostUnread
                 hear(waitingAtMost: isRead ? 0 : 5)
                 if isRead { break }
@@ -127,8 +138,8 @@ final class RunThread {
     }
 
     private func close() -> Summary {
-        clock.look()
-        outbox.handOn()
+        lookAtClock()
+        handOn()
         for message in execution.mailbox.close() {
             engine.runs.noteTaken(message)
             switch message {
@@ -150,7 +161,7 @@ final class RunThread {
         let summary = machine.close(parts: parts, at: moment.elapsed)
         try? note(
             RunRecord(
-                id: execution.identifier, startedAt: clock.startedAt, endedAt: SystemClock.now(),
+                id: execution.identifier, startedAt: startedAt, endedAt: SystemClock.now(),
                 exit: summary.exit, summary: summary.json))
         return summary
     }
@@ -161,16 +172,46 @@ final class RunThread {
     }
 }
 
+// MARK: What is handed on
+
+extension RunThread {
+    private func lookAtClock() {
+        moment = RunMoment(
+            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
+            time: SystemClock.now())
+    }
+
+    private func promote(_ task: PromotionWork.Task, _ number: Int) {
+        works.append(PromotionWork(task: task, number: number, receiver: execution))
+    }
+
+    /// Hands everything on.
+    private func handOn() {
+        sendEvents()
+        submitJobs()
+        if !works.isEmpty { engine.promoter.submit(works) }
+        works.removeAll(keepingCapacity: true)
+        if hurries { engine.promoter.hurry() }
+        hurries = false
+    }
+
+    private func sendEvents() { execution.control.send(contentsOf: &events) }
+
+    /// Hands the transfers to the loop, and pauses some that it has then.
+    private func submitJobs(pausing paused: [Int] = []) {
+        engine.submit(jobs, pausing: paused)
+        jobs.removeAll(keepingCapacity: true)
+    }
+}
+
 // MARK: Messages
 
 extension RunThread {
-    private var moment: RunMoment { clock.moment }
-
     /// Hands on the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
-        outbox.handOn()
+        handOn()
         var messages = execution.mailbox.take(waitingAtMost: limit)
-        clock.look()
+        lookAtClock()
         for number in messages.indices {
             // A body in memory is freed as soon as its message has been processed.
             var message = RunMessage.input(.tick)
@@ -189,7 +230,7 @@ extension RunThread {
             let waiting = landings.take(number, target, isOver: machine.isOver)
             if let (work, attempts) = waiting { land(work, holding: target, attempts: attempts) }
         case .mark(let done):
-            outbox.handOn()
+            handOn()
             done.post()
         }
     }
@@ -205,7 +246,10 @@ extension RunThread {
 
     private func tell(_ body: Event.Body) {
         log.note(body)
-        outbox.add(body, at: moment.time, totals: machine.totals)
+        // The queue has taken the list over that there was.
+        if events.isEmpty { events.reserveCapacity(Self.mostEvents) }
+        events.append(execution.event(body, at: moment.time, totals: machine.totals))
+        if events.count >= Self.mostEvents { sendEvents() }
     }
 }
 
@@ -231,12 +275,12 @@ extension RunThread {
         case .read(let wishes): read(wishes)
         case .claim(let wishes):
             // The loop connects for those that have their targets, while others take theirs.
-            outbox.submitJobs()
+            submitJobs()
             claim(wishes)
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
             for submission in submissions {
-                outbox.add(execution.job(for: submission, spending: permission?.allowance))
+                jobs.append(execution.job(for: submission, spending: permission?.allowance))
             }
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
@@ -244,17 +288,17 @@ extension RunThread {
         case .land(let position, let landing):
             land(.file(landing, position))
         case .landSet(let set): land(.set(set))
-        case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
+        case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
         case .look(let position, let target, let stamp):
             var files = StatCursor(engine.root)
             machine.take(.confirmed(position, files.change(of: target, since: stamp)), at: moment)
         case .remove(let position, let removal): remove(position, removal)
-        case .hurry: outbox.hurry()
+        case .hurry: hurries = true
         case .discard(let parts):
             // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end): claims.release(position, target, end)
-        case .pause(let positions): outbox.submitJobs(pausing: positions.map(job))
+        case .pause(let positions): submitJobs(pausing: positions.map(job))
         case .resume(let positions): steer(positions) { $0.resume($1) }
         case .cancel(let positions, let discarding):
             steer(positions) { $0.cancel($1, discardingParts: discarding) }
@@ -262,12 +306,12 @@ extension RunThread {
         }
     }
 
-    /// Removes a file, which stays if somebody reads it: the next run removes it.
+    /// Removes a file, which stays if it is being read: the next run removes it.
     private func remove(_ position: Int, _ removal: Removal) {
         guard execution.leases.acquireExclusiveIfFree(removal.target) else {
             return machine.take(.removed(position, .inUse(removal.target)), at: moment)
         }
-        outbox.add(.remove(removal), position)
+        promote(.remove(removal), position)
     }
 
     /// Promotes a file or a set as soon as nobody reads it; one that never comes so far is left.
@@ -275,8 +319,8 @@ extension RunThread {
         _ work: LandingQueue.Work, holding held: Target? = nil, attempts: Int = 0
     ) {
         switch (landings.turn(of: work, holding: held, attempts: attempts), work) {
-        case (.begins, .file(let landing, let position)): outbox.add(.land(landing), position)
-        case (.begins, .set(let set)): outbox.add(.landSet(set), set.number)
+        case (.begins, .file(let landing, let position)): promote(.land(landing), position)
+        case (.begins, .set(let set)): promote(.landSet(set), set.number)
         case (.waits, _): break
         case (.neverComes(let error), .file(_, let position)):
             machine.take(.landed(position, .failed(error)), at: moment)
@@ -288,7 +332,7 @@ extension RunThread {
     private func read(_ wishes: [RowWish]) {
         do throws(MirrorError) {
             let rows = try claims.rows(wishes)
-            clock.look()
+            lookAtClock()
             machine.take(.found(rows), at: moment)
         } catch {
             machine.take(.unreadable(wishes.map(\.position), error), at: moment)
@@ -303,7 +347,7 @@ extension RunThread {
             machine.take(.unreadable([position], cause), at: moment)
         }
         if !answer.planned.isEmpty {
-            clock.look()
+            lookAtClock()
             machine.take(.claimed(answer.planned), at: moment)
         }
         // A promotion that is being written down would be waited for.
@@ -327,7 +371,7 @@ extension RunThread {
     private func readClaimed(_ wishes: [RowWish]) {
         do throws(MirrorError) {
             let rows = try claims.rows(wishes)
-            clock.look()
+            lookAtClock()
             machine.take(.claimed(rows), at: moment)
         } catch {
             machine.take(.unreadable(wishes.map(\.position), error), at: moment)
@@ -337,7 +381,7 @@ extension RunThread {
     /// Applies a command to transfers, after submitting those that the loop does not have yet.
     private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
         guard !positions.isEmpty else { return }
-        outbox.submitJobs()
+        submitJobs()
         body(engine, positions.map(job))
     }
 
@@ -365,82 +409,5 @@ enum RunMessage: Sendable {
             return body.bytesInMemory
         }
         return 0
-    }
-}
-
-/// What the thread of a run hands on, many things at a time: each handing over takes a lock, and may
-/// wake a thread.
-struct RunOutbox {
-    /// The greatest number of events that wait to be sent with others.
-    private static let mostEvents = 256
-
-    private let execution: Execution
-    private var events: [Event] = []
-    private var jobs: [TransferJob] = []
-    private var works: [PromotionWork] = []
-    private var hurries = false
-
-    init(_ execution: Execution) { self.execution = execution }
-
-    /// Adds an event.
-    mutating func add(_ body: Event.Body, at time: Instant, totals: RunTotals) {
-        // The queue has taken the list over that there was.
-        if events.isEmpty { events.reserveCapacity(Self.mostEvents) }
-        events.append(execution.event(body, at: time, totals: totals))
-        if events.count >= Self.mostEvents { sendEvents() }
-    }
-
-    /// Adds a transfer.
-    mutating func add(_ job: TransferJob) { jobs.append(job) }
-
-    /// Adds a work of the promotion.
-    mutating func add(_ task: PromotionWork.Task, _ number: Int) {
-        works.append(PromotionWork(task: task, number: number, receiver: execution))
-    }
-
-    /// Notes that works which wait for the disk are to be promoted without waiting for more.
-    mutating func hurry() { hurries = true }
-
-    /// Hands everything on.
-    mutating func handOn() {
-        sendEvents()
-        submitJobs()
-        if !works.isEmpty { execution.engine.promoter.submit(works) }
-        works.removeAll(keepingCapacity: true)
-        if hurries { execution.engine.promoter.hurry() }
-        hurries = false
-    }
-
-    /// Sends the events.
-    mutating func sendEvents() { execution.control.send(contentsOf: &events) }
-
-    /// Hands the transfers to the loop, and pauses some that it has then.
-    mutating func submitJobs(pausing paused: [Int] = []) {
-        execution.engine.submit(jobs, pausing: paused)
-        jobs.removeAll(keepingCapacity: true)
-    }
-}
-
-/// The clock of a run; the inputs that are taken together share a moment.
-struct RunClock {
-    /// When the run began.
-    let startedAt: Instant
-    /// When the thread last looked at the clock.
-    private(set) var moment: RunMoment
-    /// The instant from which the deadline and the summary's seconds count.
-    private let began: ContinuousClock.Instant
-
-    init(began: ContinuousClock.Instant) {
-        self.began = began
-        startedAt = SystemClock.now()
-        moment = RunMoment(elapsed: 0, time: startedAt)
-        look()
-    }
-
-    /// Looks at the clock.
-    mutating func look() {
-        moment = RunMoment(
-            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
-            time: SystemClock.now())
     }
 }

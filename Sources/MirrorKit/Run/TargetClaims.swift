@@ -138,8 +138,12 @@ struct StepClaims: ~Copyable {
     private let heldByCaller: [FileLease]
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
     private var rowsMark: RowsMark?
-    /// The folded paths that no server may choose; nil until one chooses a name.
-    private var given: Set<String>?
+    /// The folded paths of the targets that the run's manifests give to their resources, and of the
+    /// folders above them; nil until a server chooses a name.
+    ///
+    /// No server may choose one of them for another resource, not even while nothing is there: the next
+    /// plan would have two resources with one target, and would be refused.
+    private var givenPaths: Set<String>?
 
     /// What became of the wishes to take targets.
     struct Answer {
@@ -237,18 +241,21 @@ struct StepClaims: ~Copyable {
     /// No server may choose such a name for another resource, not even while nothing is there: the next
     /// plan would have two resources with one target, and would be refused.
     private mutating func isGiven(_ target: Target) throws(MirrorError) -> Bool {
-        if given == nil { given = try givenPaths() }
-        return given?.contains(CaseFolding.fold(target.path)) ?? false
+        let paths: Set<String>
+        if let givenPaths { paths = givenPaths } else { paths = try readGivenPaths() }
+        givenPaths = paths
+        return paths.contains(CaseFolding.fold(target.path))
     }
 
-    private func givenPaths() throws(MirrorError) -> Set<String> {
+    private func readGivenPaths() throws(MirrorError) -> Set<String> {
         var paths: Set<String> = []
         for manifest in plan.manifests {
             for at in manifest.resources.indices {
                 var target: Target? = manifest.resources.target(at: at)
                 if manifest.resources.isNamedByServer(at: at) {
-                    let key = manifest.serverNameKey(of: manifest.resources[at])
-                    target = try engine.index.serverName(of: key)
+                    // The name that a server chose before.
+                    target = try engine.index.serverName(
+                        of: manifest.serverNameKey(of: manifest.resources[at]))
                 }
                 guard var path = target?.path[...] else { continue }
                 while paths.insert(CaseFolding.fold(String(path))).inserted,
@@ -261,7 +268,7 @@ struct StepClaims: ~Copyable {
         return paths
     }
 
-    /// Lets a target go, and tells those who wait for it how its step ended.
+    /// Releases a target, and reports the end of its step to the steps that wait for it.
     func release(_ position: Int, _ target: Target, _ end: StepEnd) {
         engine.claims.release(target, by: claimant(position), end)
     }

@@ -56,8 +56,8 @@ import Testing
     }
 
     private func bytes(of source: FileSource) -> [UInt8]? {
-        guard case .copied(let bytes) = news(of: source) else { return nil }
-        return bytes.memory
+        guard case .copied(let memory, length: _) = news(of: source) else { return nil }
+        return memory
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {

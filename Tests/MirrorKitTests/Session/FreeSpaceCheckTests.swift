@@ -8,7 +8,7 @@ import Testing
 @testable import MirrorModel
 
 /// Bodies without a declared size, let in as long as they fit.
-@Suite struct SpaceGateTests {
+@Suite struct FreeSpaceCheckTests {
     private let folder: TemporaryFolder
     private let root: RootDirectory
     private let free: Int64
@@ -21,25 +21,25 @@ import Testing
         free = try #require(try FreeSpace(of: root).volume(of: .tmp)).availableBytes
     }
 
-    @Test func spaceGateAdmitsWhatFits() {
-        let gate = SpaceGate(root, leastFreeSpace: 0)
-        for _ in 1...1000 { #expect(gate.admit(4096, for: target) == nil) }
+    @Test func whatFitsIsAdmitted() {
+        let check = FreeSpaceCheck(root, leastFreeSpace: 0)
+        for _ in 1...1000 { #expect(check.admit(4096, for: target) == nil) }
     }
 
-    @Test func spaceGateCountsWhatItAdmittedBefore() {
-        let gate = SpaceGate(root, leastFreeSpace: 0)
-        #expect(gate.admit(4096, for: target) == nil)
-        let refusal = gate.admit(2 * free, for: target)
+    @Test func earlierAdmissionsCount() {
+        let check = FreeSpaceCheck(root, leastFreeSpace: 0)
+        #expect(check.admit(4096, for: target) == nil)
+        let refusal = check.admit(2 * free, for: target)
         #expect(refusal?.code == .spaceLimit)
         #expect(refusal?.remedy == Remedy(.freeSpace))
         #expect(refusal?.message.hasPrefix("Caches/a.bin: ") == true)
-        #expect(gate.admit(4096, for: target) == nil)
+        #expect(check.admit(4096, for: target) == nil)
     }
 
-    @Test func spaceGateKeepsTheLeastFreeSpace() {
-        let gate = SpaceGate(root, leastFreeSpace: 2 * free)
-        #expect(gate.admit(1, for: target)?.code == .spaceLimit)
-        #expect(gate.admit(.max, for: target)?.code == .spaceLimit)
+    @Test func leastFreeSpaceIsKept() {
+        let check = FreeSpaceCheck(root, leastFreeSpace: 2 * free)
+        #expect(check.admit(1, for: target)?.code == .spaceLimit)
+        #expect(check.admit(.max, for: target)?.code == .spaceLimit)
     }
 
     /// The part has room in tmp, the file has none in Caches.
@@ -48,10 +48,10 @@ import Testing
         let caches = folder.path + "/Caches"
         #expect(mkdir(caches, 0o755) == 0)
         let small = try SmallFileSystem(bytes: 1 << 20, at: caches)
-        let gate = SpaceGate(root, leastFreeSpace: 0)
-        let refusal = gate.admit(2 << 20, for: target)
+        let check = FreeSpaceCheck(root, leastFreeSpace: 0)
+        let refusal = check.admit(2 << 20, for: target)
         #expect(refusal?.code == .spaceLimit)
         #expect(refusal?.message.contains(small.folder.path) == true)
-        #expect(gate.admit(2 << 20, for: try Target("Documents/a.bin")) == nil)
+        #expect(check.admit(2 << 20, for: try Target("Documents/a.bin")) == nil)
     }
 }
