@@ -102,7 +102,7 @@ struct SharedConnectionsTests {
 extension SharedConnectionsTests {
     /// Two requests of which the first may still be under way, over a connection of TLS.
     private func second(isUnderWay: Bool, choseHTTP2: Bool?) throws -> (
-        first: User, number: Int?, other: User?, isTaken: Bool
+        pair: TCPPair, first: User, number: Int?, other: User?, isTaken: Bool
     ) {
         let pair = try TCPPair()
         shared.opened(pair.near)
@@ -110,7 +110,7 @@ extension SharedConnectionsTests {
         begin(pair.localPort, by: first, tls: 16, choseHTTP2: choseHTTP2)
         first.isUnderWay = isUnderWay
         let second = begin(pair.localPort, tls: 16, choseHTTP2: choseHTTP2)
-        return (first, second.number, second.other, second.isTaken)
+        return (pair, first, second.number, second.other, second.isTaken)
     }
 
     @Test func aSecondRequestIsNotSentOverHTTP1WhileTheFirstIsUnderWay() throws {
@@ -137,7 +137,10 @@ extension SharedConnectionsTests {
         let number = try #require(shared.connections.first?.number)
         shared.answered(number, in: .http2)
         let port = try #require(shared.connections.first?.localPort)
-        #expect(begin(port, tls: 16).other === first.first)
+        let other = begin(port, tls: 16).other
+        #expect(other === first.first)
+        // Until here the socket must not be the number of another test's file.
+        withExtendedLifetime(first.pair) {}
     }
 
     @Test func connectionsOfOnePortAreToldApartByTheirSessions() throws {
