@@ -59,7 +59,7 @@ enum TextProperties {
                     (text.utf8.starts(with: target.area.rawValue.utf8), "the area"),
                     (!(target.fileExtension?.isEmpty ?? false), "an empty extension"),
                     (
-                        ConflictName.make(for: target, at: Instant(seconds: 1_700_000_000)).map {
+                        ConflictCopy.make(for: target, at: Instant(seconds: 1_700_000_000)).map {
                             TargetProperties.flaw(in: $0.path) == nil && $0.folder == target.folder
                         } ?? true, "the name of a conflict"
                     ))

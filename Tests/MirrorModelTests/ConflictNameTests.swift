@@ -13,7 +13,7 @@ import Testing
         ("Documents/a.", 1, "Documents/a.mirror-conflict-20261121T035600Z."),
     ])
     func theTimeStandsBeforeTheExtension(path: String, attempt: Int, expected: String) throws {
-        let name = ConflictName.make(for: try Target(path), at: time, attempt: attempt)
+        let name = ConflictCopy.make(for: try Target(path), at: time, attempt: attempt)
         #expect(name?.path == expected)
     }
 
@@ -21,7 +21,7 @@ import Testing
     func aLongStemIsCutAtACharacter(character: String) throws {
         let stem = String(repeating: character, count: 248 / character.utf8.count)
         let name = try #require(
-            ConflictName.make(for: try Target("Documents/" + stem + ".bin"), at: time, attempt: 12))
+            ConflictCopy.make(for: try Target("Documents/" + stem + ".bin"), at: time, attempt: 12))
         #expect(name.name.utf8.count <= 255)
         #expect(name.name.utf8.count > 255 - character.utf8.count)
         #expect(name.name.hasSuffix(".mirror-conflict-20261121T035600Z-12.bin"))
@@ -33,8 +33,8 @@ import Testing
         let path = "Documents/" + folder.joined(separator: "/") + "/"
         let room = Target.longestPath - path.utf8.count
         let target = try Target(path + "f")
-        #expect((ConflictName.make(for: target, at: time) == nil) == (room < 33))
+        #expect((ConflictCopy.make(for: target, at: time) == nil) == (room < 33))
         let tight = try Target(path + String(repeating: "g", count: room - 25) + "/h")
-        #expect(ConflictName.make(for: tight, at: time) == nil)
+        #expect(ConflictCopy.make(for: tight, at: time) == nil)
     }
 }

@@ -79,7 +79,7 @@ struct RunLimits {
             if isLeftForLater(position, sets, postponed) { continue }
             if let fetch = plan.steps.plainFetch(at: position) {
                 need(
-                    fetch.size, in: plan.steps.area(of: fetch),
+                    fetch.size, in: plan.steps.area(ofResource: fetch.resource, in: fetch.manifest),
                     for: plan.steps.target(at: position), isFetched: true)
                 continue
             }

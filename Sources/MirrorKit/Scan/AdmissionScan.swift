@@ -66,7 +66,7 @@ extension AdmissionScan {
 
     private func admit(to quota: Int64, _ plan: inout Plan) throws {
         let seats = try seats(&plan)
-        let leftOut = QuotaPolicy(quota: quota).leftOut(of: seats.map(\.candidate))
+        let leftOut = QuotaCandidate.leftOut(of: seats.map(\.candidate), quota: quota)
         let out = Set(leftOut)
         for (position, seat) in seats.enumerated() where !out.contains(position) {
             let target = target(of: seat, plan)

@@ -196,11 +196,11 @@ struct ConflictScan {
         var copies: [ConflictCopy] = []
         for folder in folders {
             guard let open = try? root.openFolder(folder),
-                let names = try? open.names(path: folder, containing: ConflictName.mark)
+                let names = try? open.names(path: folder, containing: ConflictCopy.mark)
             else { continue }
-            for name in names where ConflictName.mayBe(name) {
+            for name in names where ConflictCopy.mayBe(name) {
                 guard let copy = try? Target(folder + "/" + name),
-                    let target = ConflictName.target(of: name, in: folder, long: long),
+                    let target = ConflictCopy.target(of: name, in: folder, long: long),
                     let status = try? FileStatus(
                         folder: open.number, name: name, path: copy.path), status.isFile,
                     wanted?.wants(copy) != true, try view.index?.record(for: copy) == nil

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Only files go that mirror wrote, that are unchanged, and that nobody reads with `withFile`. A later
 /// sync fetches the wanted ones again.
 public struct CacheEviction: Sendable {
-    private let policy: EvictionPolicy
+    private let quota: Int64
     private let limit: DeleteLimit
 
     /// Takes what may stay and what may go.
@@ -17,7 +17,7 @@ public struct CacheEviction: Sendable {
     ///   - quota: bytes that mirror's files in Caches may take up.
     ///   - limit: how many files may be removed; if more would be, none is.
     public init(toQuota quota: Int64, limit: DeleteLimit = .whenOmitted) {
-        (policy, self.limit) = (EvictionPolicy(quota: quota), limit)
+        (self.quota, self.limit) = (quota, limit)
     }
 
     /// What an eviction would remove; nothing changes, and no lock is taken.
@@ -53,8 +53,7 @@ public struct CacheEviction: Sendable {
         _ view: TreeView, _ session: MirrorSession
     ) async throws -> EvictionReport {
         guard let root = view.root, let index = view.index else {
-            return EvictionReport(
-                root: session.root, isDryRun: true, eviction: policy.eviction(of: []))
+            return EvictionReport(root: session.root, isDryRun: true, quota: quota, of: [])
         }
         return try await choose(root, index, session)
     }
@@ -64,7 +63,7 @@ public struct CacheEviction: Sendable {
     ) async throws -> EvictionReport {
         var report = try await choose(engine.root, engine.index, session)
         report.isDryRun = false
-        let chosen = report.eviction.evicted
+        let chosen = report.evicted
         let meter = ActivityMeter.current
         meter?.begin(.removing, total: chosen.count)
         defer { meter?.end() }
@@ -81,11 +80,14 @@ public struct CacheEviction: Sendable {
     private func choose(
         _ root: RootDirectory, _ index: Index, _ session: MirrorSession
     ) async throws -> EvictionReport {
-        try NumberRange.check("quota", policy.quota, NumberRange.natural)
+        try NumberRange.check("quota", quota, NumberRange.natural)
         try limit.validate()
         let scan = CacheScan(root: root, index: index, meter: ActivityMeter.current)
-        let eviction = try await Offload.run { policy.eviction(of: try scan.files()) }
-        let (count, held) = (eviction.evicted.count, eviction.files)
+        let report = try await Offload.run {
+            EvictionReport(
+                root: session.root, isDryRun: true, quota: quota, of: try scan.files())
+        }
+        let (count, held) = (report.evicted.count, report.files)
         guard limit.allows(removals: count, owned: held, resources: held) else {
             throw MirrorError(
                 .deleteLimit,
@@ -93,7 +95,7 @@ public struct CacheEviction: Sendable {
                 remedy: Remedy(.allowRemovals, "\(count)")
             )
         }
-        return EvictionReport(root: session.root, isDryRun: true, eviction: eviction)
+        return report
     }
 }
 

@@ -33,7 +33,8 @@ public struct ConflictResolution: Sendable {
         try await session.engine.requireSoundIndex()
         return try await session.engine.using(waitingSeconds: wait) { engine in
             try await Offload.run {
-                let ending = try ending(in: engine)
+                let ending = try ResolveReport.decide(
+                    name, keeping: side, among: try copies(in: engine), root: session.root)
                 let files =
                     [ending.target]
                     + ([ending.restored].compactMap(\.self) + ending.removed).map(\.copy)
@@ -46,33 +47,7 @@ public struct ConflictResolution: Sendable {
                     held.append(file)
                 }
                 try carryOut(ending, in: engine)
-                return ResolveReport(root: session.root, side: side, ending: ending)
-            }
-        }
-    }
-
-    private func ending(in engine: Engine) throws -> ConflictEnding {
-        let copies = try copies(in: engine)
-        do throws(ConflictEnding.Obstacle) {
-            return try ConflictEnding.decide(name, keeping: side, among: copies)
-        } catch {
-            switch error {
-            case .none(let nearest):
-                let hint =
-                    nearest.map { "Did you mean \($0)?" } ?? "mirror status lists those that are."
-                throw MirrorError(.usage, "\(name): there is no conflict copy of it. \(hint)")
-            case .several(let copies):
-                let names = copies.map(\.copy.path).joined(separator: ", ")
-                throw MirrorError(
-                    .usage,
-                    "\(name): there are \(copies.count) conflict copies, and one can take its place. Name the one to keep: \(names)."
-                )
-            case .wouldNotLast:
-                throw MirrorError(
-                    .usage,
-                    "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up.",
-                    remedy: Remedy(.keepTheirs)
-                )
+                return ending
             }
         }
     }
@@ -91,7 +66,7 @@ public struct ConflictResolution: Sendable {
         return try scan.copies(in: TreeView(root: engine.root, index: engine.index))
     }
 
-    private func carryOut(_ ending: ConflictEnding, in engine: Engine) throws {
+    private func carryOut(_ ending: ResolveReport, in engine: Engine) throws {
         var folders = FolderCache(engine.root)
         do {
             let entry = try folders.entry(ending.target.path)
@@ -114,7 +89,7 @@ public struct ConflictResolution: Sendable {
     /// Gives a copy the target's name; removes the file there only if mirror put it there.
     private func restore(
         _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
-        _ ending: ConflictEnding, in engine: Engine
+        _ ending: ResolveReport, in engine: Engine
     ) throws {
         guard let there else { return try copy.renameToFree(entry) }
         guard try isOurs(entry, there, ending.target, in: engine)

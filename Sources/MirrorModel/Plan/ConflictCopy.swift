@@ -15,7 +15,8 @@ public struct ConflictCopy: Sendable, Hashable {
     }
 }
 
-extension ConflictName {
+/// The name of a conflict copy: `<stem>.mirror-conflict-<time>[-n].<ext>` beside its target.
+extension ConflictCopy {
     /// The mark in every conflict name.
     package static let mark = ".mirror-conflict-"
 
@@ -84,7 +85,9 @@ public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
 }
 
 /// How a conflict ends: which copies are removed, and which one takes the target's place.
-public struct ConflictEnding: Sendable, Hashable {
+public struct ResolveReport: Sendable, Hashable {
+    /// The root's path.
+    public var root: String
     /// The target.
     public var target: Target
     /// The copy that gets the target's name; nil when the target stays as it is.
@@ -92,51 +95,40 @@ public struct ConflictEnding: Sendable, Hashable {
     /// The copies that are removed.
     public var removed: [ConflictCopy] = []
 
-    /// Why a conflict cannot be ended as asked.
-    public enum Obstacle: Error, Sendable, Hashable {
-        /// There is no copy; perhaps this target is meant.
-        case none(nearest: Target?)
-        /// Several copies are there, and only one can take the target's place.
-        case several([ConflictCopy])
-        /// In this area a changed file is fetched again, so it would not last.
-        case wouldNotLast
-    }
-
     /// Decides how a conflict ends; `name` is the target, or one of its copies.
-    public static func decide(
-        _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy]
-    ) throws(Obstacle) -> ConflictEnding {
+    ///
+    /// Throws `MirrorError` with `usage`: there is no copy, there are several of which one can take
+    /// the target's place, or a changed file of this area would be fetched again.
+    package static func decide(
+        _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy], root: String
+    ) throws(MirrorError) -> ResolveReport {
         let meant = copies.filter { $0.copy == name }
         let chosen = meant.isEmpty ? copies.filter { $0.target == name } : meant
         guard let first = chosen.first else {
             let nearest = NearestName.suggestion(
                 for: name.path, among: copies.map(\.target.path), longest: 3072)
-            throw .none(nearest: copies.first { $0.target.path == nearest }?.target)
+            let hint =
+                copies.first { $0.target.path == nearest }.map { "Did you mean \($0.target)?" }
+                ?? "mirror status lists those that are."
+            throw MirrorError(.usage, "\(name): there is no conflict copy of it. \(hint)")
         }
-        switch side {
-        case .theirs: return ConflictEnding(target: first.target, removed: chosen)
-        case .mine:
-            guard first.target.area == .documents else { throw .wouldNotLast }
-            guard chosen.count == 1 else { throw .several(chosen) }
-            return ConflictEnding(target: first.target, restored: first)
+        if side == .theirs {
+            return ResolveReport(root: root, target: first.target, removed: chosen)
         }
-    }
-}
-
-/// How a conflict ended.
-public struct ResolveReport: Sendable {
-    /// The root's path.
-    public var root: String
-    /// Which side stays.
-    public var side: ConflictSide
-    /// What was done.
-    public var ending: ConflictEnding
-
-    /// Takes what was done.
-    public init(root: String, side: ConflictSide, ending: ConflictEnding) {
-        self.root = root
-        self.side = side
-        self.ending = ending
+        guard first.target.area == .documents else {
+            throw MirrorError(
+                .usage,
+                "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up.",
+                remedy: Remedy(.keepTheirs))
+        }
+        guard chosen.count == 1 else {
+            let names = chosen.map(\.copy.path).joined(separator: ", ")
+            throw MirrorError(
+                .usage,
+                "\(name): there are \(chosen.count) conflict copies, and one can take its place. Name the one to keep: \(names)."
+            )
+        }
+        return ResolveReport(root: root, target: first.target, restored: first)
     }
 
     /// Writes the report as one JSON document.
@@ -144,20 +136,19 @@ public struct ResolveReport: Sendable {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)
-            json.member("path", ending.target.path)
-            json.member("kept", side.rawValue)
-            json.member("restored", ending.restored?.copy.path)
+            json.member("path", target.path)
+            json.member("kept", (restored == nil ? ConflictSide.theirs : .mine).rawValue)
+            json.member("restored", restored?.copy.path)
             json.key("removed")
             json.array { json in
-                for copy in ending.removed { json.string(copy.copy.path) }
+                for copy in removed { json.string(copy.copy.path) }
             }
         }
     }
 }
 
-/// The name that a file with untracked or edited bytes gets when a new version needs its place.
-package enum ConflictName {
-    /// Makes `<stem>.mirror-conflict-<time>[-n].<ext>` beside the target.
+extension ConflictCopy {
+    /// Makes the name that a file gets when a new version needs its place.
     ///
     /// `attempt` counts from 1; the name contains it only from 2 on. The stem is cut at a
     /// character's boundary so that the name has at most 255 bytes. Nil where the folder's path

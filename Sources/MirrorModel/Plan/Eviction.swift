@@ -28,130 +28,98 @@ public struct CachedFile: Sendable, Hashable {
     }
 }
 
-/// Decides which files of Caches go so that the rest fits a quota: the least recently used first.
+/// What eviction did, or would do: which files of Caches go so that the rest fits a quota.
 ///
-/// All files count, and only idle ones go. Files last used in the same millisecond go in the order of
-/// their paths' bytes, so that the same tree always gives the same answer.
-package struct EvictionPolicy: Sendable {
-    /// The greatest number of bytes that Caches may hold.
-    package var quota: Int64
-
-    /// Takes the quota in bytes.
-    package init(quota: Int64) { self.quota = quota }
-
-    /// Chooses among the files that are there; the order in which they are given does not matter.
-    package func eviction(of files: some Sequence<CachedFile>) -> Eviction {
-        eviction(of: (files as? CachedFileList) ?? CachedFileList(files))
-    }
-
-    private func eviction(of files: CachedFileList) -> Eviction {
-        var held: Int64 = 0
-        // Four bytes of position beside the time: a million of these are sorted, not a million files.
-        var idle: [(lastUsed: Instant, position: Int32)] = []
-        for position in files.indices {
-            let file = files.brief(at: position)
-            held = held.addingSaturated(file.size)
-            if file.state == .idle, file.size > 0 {
-                idle.append((file.lastUsed, Int32(position)))
-            }
-        }
-        var eviction = Eviction(
-            quota: quota, files: files.count, bytesBefore: held, bytesAfter: held)
-        guard held > quota else { return eviction }
-        idle.sort { left, right in
-            if left.lastUsed != right.lastUsed { return left.lastUsed < right.lastUsed }
-            return files.compare(Int(left.position), Int(right.position)) < 0
-        }
-        var count = 0
-        while count < idle.count, eviction.bytesAfter > quota {
-            eviction.bytesAfter -= files.brief(at: Int(idle[count].position)).size
-            count += 1
-        }
-        eviction.evicted = files.selecting(idle.prefix(count).lazy.map { Int($0.position) })
-        if !eviction.isEnough {
-            eviction.left = files.selecting(
-                files.indices.lazy.filter { files.brief(at: $0).state != .idle })
-        }
-        return eviction
-    }
-}
-
-/// Which files of Caches go, and what remains.
-public struct Eviction: Sendable {
-    /// The greatest number of bytes that Caches may hold.
-    public var quota: Int64
-    /// How many files of mirror's are in Caches.
-    public var files: Int
-    /// Their size in bytes.
-    public var bytesBefore: Int64
-    /// Bytes that remain when the chosen files are gone.
-    public var bytesAfter: Int64
-    /// The files that go, least recently used first.
-    public var evicted = CachedFileList()
-    /// The files that stand in the way of the quota and may not go; empty when it is met.
-    public var left = CachedFileList()
-
-    /// Takes the numbers; no file is chosen yet.
-    public init(quota: Int64, files: Int, bytesBefore: Int64, bytesAfter: Int64) {
-        self.quota = quota
-        self.files = files
-        self.bytesBefore = bytesBefore
-        self.bytesAfter = bytesAfter
-    }
-
-    /// Whether what remains fits the quota.
-    public var isEnough: Bool { bytesAfter <= quota }
-}
-
-/// What eviction did, or would do.
+/// All files count, and only idle ones go, the least recently used first. Files last used in the same
+/// millisecond go in the order of their paths' bytes, so the same tree always gives the same answer.
 public struct EvictionReport: Sendable {
     /// The root's path.
     public var root: String
     /// Whether nothing was to be removed.
     public var isDryRun: Bool
-    /// The evicted files; a file that could not be removed is in `failures` instead.
-    public var eviction: Eviction
+    /// The greatest number of bytes that Caches may hold.
+    public var quota: Int64
+    /// How many files of mirror's are in Caches.
+    public var files = 0
+    /// Their size in bytes.
+    public var bytesBefore: Int64 = 0
+    /// Bytes that remain when the chosen files are gone.
+    public var bytesAfter: Int64 = 0
+    /// The files that go, least recently used first; one that could not be removed is in `failures`.
+    public var evicted = CachedFileList()
+    /// The files that stand in the way of the quota and may not go; empty when it is met.
+    public var left = CachedFileList()
     /// Why files that were chosen are still there.
     public var failures: [MirrorError] = []
 
-    /// Takes the chosen files.
-    public init(root: String, isDryRun: Bool, eviction: Eviction) {
-        self.root = root
-        self.isDryRun = isDryRun
-        self.eviction = eviction
+    /// Chooses among the files that are there; the order in which they are given does not matter.
+    public init(root: String, isDryRun: Bool, quota: Int64, of files: some Sequence<CachedFile>) {
+        (self.root, self.isDryRun, self.quota) = (root, isDryRun, quota)
+        choose(among: (files as? CachedFileList) ?? CachedFileList(files))
     }
+
+    private mutating func choose(among files: CachedFileList) {
+        // Four bytes of position beside the time: a million of these are sorted, not a million files.
+        var idle: [(lastUsed: Instant, position: Int32)] = []
+        for position in files.indices {
+            let file = files.brief(at: position)
+            bytesBefore = bytesBefore.addingSaturated(file.size)
+            if file.state == .idle, file.size > 0 {
+                idle.append((file.lastUsed, Int32(position)))
+            }
+        }
+        (self.files, bytesAfter) = (files.count, bytesBefore)
+        guard bytesBefore > quota else { return }
+        idle.sort { left, right in
+            if left.lastUsed != right.lastUsed { return left.lastUsed < right.lastUsed }
+            return files.compare(Int(left.position), Int(right.position)) < 0
+        }
+        var count = 0
+        while count < idle.count, bytesAfter > quota {
+            bytesAfter -= files.brief(at: Int(idle[count].position)).size
+            count += 1
+        }
+        evicted = files.selecting(idle.prefix(count).lazy.map { Int($0.position) })
+        if !isEnough {
+            left = files.selecting(
+                files.indices.lazy.filter { files.brief(at: $0).state != .idle })
+        }
+    }
+
+    /// Whether what remains fits the quota.
+    public var isEnough: Bool { bytesAfter <= quota }
 
     /// Enters files that could not be removed.
     public mutating func fail(_ failed: [(file: CachedFile, error: MirrorError)]) {
         guard !failed.isEmpty else { return }
         let targets = Set(failed.lazy.map(\.file.target))
-        let evicted = eviction.evicted
-        eviction.evicted = evicted.selecting(
-            evicted.indices.lazy.filter { !targets.contains(evicted[$0].target) })
+        let chosen = evicted
+        evicted = chosen.selecting(
+            chosen.indices.lazy.filter { !targets.contains(chosen[$0].target) })
         for (file, error) in failed {
             failures.append(error)
-            eviction.bytesAfter += file.stamp.size
+            bytesAfter += file.stamp.size
         }
     }
 
     /// The bytes that were given back.
-    public var bytesEvicted: Int64 { eviction.bytesBefore - eviction.bytesAfter }
+    public var bytesEvicted: Int64 { bytesBefore - bytesAfter }
 
-    /// Writes the report as one JSON document, handing over its bytes in chunks of about 64 KiB.
+    /// Writes the report as one JSON document, in chunks of about 64 KiB.
     public func write(to sink: ([UInt8]) throws -> Void) rethrows {
         var json = JSONWriter()
         json.beginObject()
         json.member("v", 1)
         json.member("root", root)
         json.member("dryRun", isDryRun)
-        json.member("quota", eviction.quota)
+        json.member("quota", quota)
         json.key("steps")
         json.beginArray()
-        for file in eviction.evicted {
+        for file in evicted {
             write(file, "evict", "least-recently-used", to: &json)
             if json.bytes.count > 64 << 10 { try sink(json.take()) }
         }
-        for file in eviction.left {
+        for file in left {
             write(file, "leave", file.state.rawValue, to: &json)
             if json.bytes.count > 64 << 10 { try sink(json.take()) }
         }
@@ -175,12 +143,12 @@ public struct EvictionReport: Sendable {
         }
         json.key("totals")
         json.object { json in
-            json.member("files", eviction.files)
-            json.member("bytes", eviction.bytesBefore)
-            json.member("evicted", eviction.evicted.count)
+            json.member("files", files)
+            json.member("bytes", bytesBefore)
+            json.member("evicted", evicted.count)
             json.member("bytesEvicted", bytesEvicted)
-            json.member("bytesLeft", eviction.bytesAfter)
-            json.member("fits", eviction.isEnough)
+            json.member("bytesLeft", bytesAfter)
+            json.member("fits", isEnough)
         }
     }
 
@@ -249,24 +217,18 @@ package struct QuotaCandidate: Sendable {
     private var isExtreme: Bool { claim == .asked || claim == .unwanted }
 }
 
-/// Decides which files Caches holds under a quota.
-///
-/// Files are admitted one after the other: first those that cannot leave, then those that were
-/// asked for, then by priority, and among equals the most recently used first. A file that does not
-/// fit into the rest stays out, and a smaller one after it may fit. Files that were evicted before
-/// come after all others of their priority, so that the same manifest does not exchange the same
-/// files in every run.
-package struct QuotaPolicy: Sendable {
-    /// The greatest number of bytes that Caches may hold.
-    package var quota: Int64
-
-    /// Takes the quota in bytes.
-    package init(quota: Int64) { self.quota = max(quota, 0) }
-
-    /// The positions of the candidates that stay out, ascending.
+extension QuotaCandidate {
+    /// The positions of the candidates that a quota in bytes leaves out, ascending.
     ///
-    /// Among candidates with equal claims, the first in the list is admitted first.
-    package func leftOut(of candidates: some RandomAccessCollection<QuotaCandidate>) -> [Int] {
+    /// Files are admitted one after the other: first those that cannot leave, then those that were
+    /// asked for, then by priority, and among equals the most recently used first. A file that does
+    /// not fit into the rest stays out, and a smaller one after it may fit. Files that were evicted
+    /// before come after all others of their priority, so that the same manifest does not exchange
+    /// the same files in every run. Among equals the first in the list is admitted first.
+    package static func leftOut(
+        of candidates: some RandomAccessCollection<QuotaCandidate>, quota: Int64
+    ) -> [Int] {
+        let quota = max(quota, 0)
         let candidates = Array(candidates)
         let total = candidates.reduce(Int64(0)) { $0.addingSaturated($1.size) }
         if total <= quota, total < .max { return [] }

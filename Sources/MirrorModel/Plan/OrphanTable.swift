@@ -60,8 +60,10 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         records = rest
     }
 
-    /// The file at a position.
-    package subscript(position: Int) -> Orphan {
+    /// The file at a position: the manifest that it was of, the file as it is now, and its bytes' sha256.
+    package subscript(position: Int) -> (
+        target: Target, manifest: Int, stamp: FileStamp, sha256: Digest
+    ) {
         let record = records[position]
         let sha256 = arena.withBytes(
             at: record.position, offset: Int(record.pathLength),
@@ -71,9 +73,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
             // As many bytes were put in as are taken out.
             preconditionFailure("an orphan without a digest")
         }
-        return Orphan(
-            target: target(at: position), manifest: Int(record.manifest), stamp: record.stamp,
-            sha256: sha256)
+        return (target(at: position), Int(record.manifest), record.stamp, sha256)
     }
 
     /// The target of one orphan; its record is not built.
@@ -105,16 +105,4 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
             || record.otherStart != 0 && digests.contains(record.otherStart)
             || record.source != 0 && sources.contains(record.source)
     }
-}
-
-/// A file that no manifest wants any more, as mirror put it there.
-package struct Orphan: Sendable {
-    /// Its target.
-    package let target: Target
-    /// The position of the manifest that it was of.
-    package let manifest: Int
-    /// The file as it is now.
-    package let stamp: FileStamp
-    /// The sha256 of its bytes.
-    package let sha256: Digest
 }

@@ -309,25 +309,25 @@ public struct Step: Sendable, Hashable {
     /// The action.
     public var kind: Kind {
         get { decision.kind }
-        set { decision.kind = newValue }
+        set { decision = decision.with(kind: newValue) }
     }
 
     /// Why.
     public var reason: Reason {
         get { decision.reason }
-        set { decision.reason = newValue }
+        set { decision = decision.with(reason: newValue) }
     }
 
     /// Where the bytes come from.
     public var means: Means {
         get { decision.means }
-        set { decision.means = newValue }
+        set { decision = decision.with(means: newValue) }
     }
 
     /// The existing file, as far as the step relies on it.
     public var existing: ExistingFile {
         get { decision.existing }
-        set { decision.existing = newValue }
+        set { decision = decision.with(existing: newValue) }
     }
 
     /// The decision, by the name that the plan prints.

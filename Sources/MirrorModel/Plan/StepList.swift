@@ -171,13 +171,13 @@ public struct StepList: Sendable {
 
     /// The resource that a step fetches whole because nothing is there; nil for other steps. Most
     /// steps of a first run are of this form, and this call builds none of them.
-    package func plainFetch(at position: Int) -> PlainFetch? {
+    ///
+    /// The size is the declared one, in bytes.
+    package func plainFetch(at position: Int) -> (manifest: Int, resource: Int, size: Int64?)? {
         let entry = entries[position]
         guard entry.kind == .fetch else { return nil }
         let resource = Int(entry.position)
-        return PlainFetch(
-            manifest: entry.manifest, resource: resource,
-            size: tables[entry.manifest].expectedSize(at: resource))
+        return (entry.manifest, resource, tables[entry.manifest].expectedSize(at: resource))
     }
 
     /// The row of a step, as far as it is known: a plain fetch is of a target without one.
@@ -186,19 +186,11 @@ public struct StepList: Sendable {
         return step.decision.row.map { .row($0) } ?? .unread
     }
 
-    /// The area of the target of a step that is a plain fetch.
-    package func area(of fetch: PlainFetch) -> Area {
-        tables[fetch.manifest].withPath(at: fetch.resource) {
+    /// The area of a resource's target; the target itself is not built.
+    package func area(ofResource resource: Int, in manifest: Int) -> Area {
+        tables[manifest].withPath(at: resource) {
             Target.area(ofPathBeginningWith: $0.first)
         }
-    }
-
-    /// The resource of a step that fetches it whole, because nothing is there and nothing more is to say.
-    package struct PlainFetch: Sendable {
-        package let manifest: Int
-        package let resource: Int
-        /// As declared, in bytes.
-        package let size: Int64?
     }
 
     /// The positions of all steps but the plain keeps.
@@ -285,7 +277,7 @@ extension StepList: RandomAccessCollection {
             decision: .plainFetch, size: tables[manifest].expectedSize(at: resource))
     }
 
-    private func removal(of orphan: Orphan) -> Step {
+    private func removal(of orphan: OrphanTable.Element) -> Step {
         Step(
             target: orphan.target, manifest: orphan.manifest, resource: nil, kind: .remove,
             reason: .orphan(of: owners[orphan.manifest]), means: .removal,

@@ -226,7 +226,7 @@ struct FolderExchange {
             do throws(Errno) { return try entry.renameToFree(place) } catch {
                 // A name that is no target's cannot have a conflict name.
                 guard error.number == EEXIST, let target = try? Target(path) else { throw error }
-                let given = try ConflictName.give(
+                let given = try ConflictCopy.give(
                     to: entry, beside: place, target: target, now: placement.now)
                 foreign.kept.append(given.path)
             }

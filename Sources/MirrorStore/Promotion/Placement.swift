@@ -71,7 +71,7 @@ struct Placement {
             case .replace:
                 if let placed = try replace(entry, there, by: staged, at: source) { return placed }
             case .rename:
-                conflict = try ConflictName.give(to: entry, beside: entry, target: target, now: now)
+                conflict = try ConflictCopy.give(to: entry, beside: entry, target: target, now: now)
             }
         }
         throw Errno(number: EBUSY, call: "renameat2", path: target.path)
@@ -138,7 +138,7 @@ struct Placement {
         {
             placed.leftover = out.path
         } else {
-            placed.conflict = try ConflictName.give(
+            placed.conflict = try ConflictCopy.give(
                 to: out, beside: entry, target: staged.landing.target, now: self.now)
         }
         return placed
@@ -213,14 +213,14 @@ extension FileStamp {
     }
 }
 
-extension ConflictName {
+extension ConflictCopy {
     /// Renames a file, which may be in another folder, to the first free conflict name beside a
     /// target; gives that name.
     package static func give(
         to entry: DirectoryEntry, beside place: DirectoryEntry, target: Target, now: Instant
     ) throws -> Target {
         for attempt in 1...1000 {
-            guard let name = ConflictName.make(for: target, at: now, attempt: attempt) else {
+            guard let name = ConflictCopy.make(for: target, at: now, attempt: attempt) else {
                 break
             }
             do throws(Errno) {

@@ -221,7 +221,7 @@ struct IntentRecovery {
         if !isOurs, let row { isOurs = try tree.holds(out, status, row) }
         if isOurs { return try tree.remove(out) }
         settled.conflicts.append(
-            try ConflictName.give(to: out, beside: entry, target: target, now: now))
+            try ConflictCopy.give(to: out, beside: entry, target: target, now: now))
     }
 }
 

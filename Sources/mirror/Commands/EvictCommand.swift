@@ -52,7 +52,7 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
         let report = try await report(on: eviction, in: session)
         show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
-        if !report.eviction.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
+        if !report.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
     }
 
     private func report(
@@ -82,18 +82,17 @@ extension EvictCommand {
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(report.root.printable)")
-        let eviction = report.eviction
         if !output.quiet {
-            for file in eviction.evicted { lines.line(line(file, "evict", style, clock)) }
+            for file in report.evicted { lines.line(line(file, "evict", style, clock)) }
         }
-        for file in eviction.left { lines.line(line(file, "leave", style, clock)) }
-        guard !output.quiet || !eviction.isEnough else { return }
-        let count = eviction.evicted.count
+        for file in report.left { lines.line(line(file, "leave", style, clock)) }
+        guard !output.quiet || !report.isEnough else { return }
+        let count = report.evicted.count
         let verb = report.isDryRun ? "would be removed" : "removed"
         var text = "\(Counted(count, "file")) \(verb)"
         text += ", \(ByteCount(report.bytesEvicted)); Caches holds"
-        text += " \(ByteCount(eviction.bytesAfter)) of \(ByteCount(eviction.quota))."
-        if !eviction.isEnough { text += " The rest may not be removed." }
+        text += " \(ByteCount(report.bytesAfter)) of \(ByteCount(report.quota))."
+        if !report.isEnough { text += " The rest may not be removed." }
         lines.line(text)
     }
 

@@ -56,14 +56,14 @@ extension ResolveCommand {
             return Console.output.json { report.write(to: &$0) }
         }
         guard !output.quiet else { return }
-        let target = report.ending.target.path.printable
+        let target = report.target.path.printable
         Console.output.line("root \(report.root.printable)")
-        if let copy = report.ending.restored {
+        if let copy = report.restored {
             Console.output.line(
                 "\(target) is yours again, from \(copy.copy.path.printable). mirror keeps it while the manifest wants the version that it knows."
             )
         }
-        for copy in report.ending.removed {
+        for copy in report.removed {
             Console.output.line("\(copy.copy.path.printable) is removed; \(target) stays as it is.")
         }
     }

@@ -14,12 +14,12 @@ import Testing
         let report = try await rig.session.withFile(held.target) { _ in
             try await CacheEviction(toQuota: 0).carryOut(in: rig.session)
         }
-        #expect(report.eviction.evicted.map(\.target) == [idle.target])
-        #expect(report.eviction.left.map(\.target) == [held.target])
+        #expect(report.evicted.map(\.target) == [idle.target])
+        #expect(report.left.map(\.target) == [held.target])
         #expect(rig.bytes("Caches/held.bin") == [1, 2, 3])
         #expect(rig.bytes("Caches/idle.bin") == nil)
         let later = try await CacheEviction(toQuota: 0).carryOut(in: rig.session)
-        #expect(later.eviction.evicted.map(\.target) == [held.target])
+        #expect(later.evicted.map(\.target) == [held.target])
     }
 
     /// File systems note a read once a day at most, or never (mount(8), `relatime` and `noatime`).
@@ -37,7 +37,7 @@ import Testing
             #expect(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) == 0)
         }
         let report = try await CacheEviction(toQuota: 3).carryOut(in: rig.session)
-        #expect(report.eviction.evicted.map(\.target) == [idle.target])
+        #expect(report.evicted.map(\.target) == [idle.target])
         #expect(rig.bytes("Caches/z.bin") == [1, 2, 3])
     }
 

@@ -25,7 +25,7 @@ import Testing
         let other = try MirrorSession(root: rig.folder.path + "/./root")
         let sync = try await rig.session.withFile(target) { _ in
             let report = try await CacheEviction(toQuota: 0).carryOut(in: other)
-            #expect(report.eviction.left.map(\.target) == [target])
+            #expect(report.left.map(\.target) == [target])
             let sync = Task.detached { try await other.sync(manifest) }
             // Its answer was sent: had nothing held it back, the file could be replaced now.
             try await DetachedThread.run {

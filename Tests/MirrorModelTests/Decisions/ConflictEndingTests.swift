@@ -22,7 +22,7 @@ import Testing
         ("a.txt", nil),
     ])
     func theNameTellsTheTarget(_ name: String, _ target: String?) throws {
-        let found = ConflictName.target(of: name, in: "Documents", long: [])
+        let found = ConflictCopy.target(of: name, in: "Documents", long: [])
         #expect(found?.name == target)
     }
 
@@ -30,36 +30,36 @@ import Testing
         let target = try Target("Documents/" + String(repeating: "n", count: 240) + ".txt")
         let other = try Target("Documents/" + String(repeating: "m", count: 240) + ".txt")
         let copy = try #require(
-            ConflictName.make(for: target, at: Instant(seconds: 1_000_000), attempt: 3))
+            ConflictCopy.make(for: target, at: Instant(seconds: 1_000_000), attempt: 3))
         #expect(
-            ConflictName.target(of: copy.name, in: "Documents", long: [other, target]) == target)
+            ConflictCopy.target(of: copy.name, in: "Documents", long: [other, target]) == target)
         // Whoever asks may know a target twice, and the copy, too.
         let known = [target, other, target, copy]
-        #expect(ConflictName.target(of: copy.name, in: "Documents", long: known) == target)
+        #expect(ConflictCopy.target(of: copy.name, in: "Documents", long: known) == target)
     }
 
     /// A copy's bytes would be given to another target, and that one's removed.
     @Test func aLongTargetIsNotTakenForTheOneWhoseNameIsWhole() throws {
         let long = try Target("Documents/abb" + String(repeating: "b", count: 230) + ".txt")
         let target = try Target("Documents/a.txt")
-        let copy = try #require(ConflictName.make(for: target, at: Instant(seconds: 5)))
-        #expect(ConflictName.target(of: copy.name, in: "Documents", long: [long]) == target)
+        let copy = try #require(ConflictCopy.make(for: target, at: Instant(seconds: 5)))
+        #expect(ConflictCopy.target(of: copy.name, in: "Documents", long: [long]) == target)
     }
 
     @Test func aNameToWhichTwoTargetsWereCutIsNobodys() throws {
         let stem = String(repeating: "n", count: 240)
         let twins = [try Target("Documents/\(stem)1.txt"), try Target("Documents/\(stem)2.txt")]
-        let copy = try #require(ConflictName.make(for: twins[0], at: Instant(seconds: 5)))
-        #expect(copy == ConflictName.make(for: twins[1], at: Instant(seconds: 5)))
-        #expect(ConflictName.target(of: copy.name, in: "Documents", long: twins) == nil)
+        let copy = try #require(ConflictCopy.make(for: twins[0], at: Instant(seconds: 5)))
+        #expect(copy == ConflictCopy.make(for: twins[1], at: Instant(seconds: 5)))
+        #expect(ConflictCopy.target(of: copy.name, in: "Documents", long: twins) == nil)
     }
 
     @Test func everyNameThatIsMadeIsKnown() throws {
         for path in ["Documents/a.txt", "Caches/x/.hidden", "tmp/no extension"] {
             let target = try Target(path)
-            let copy = try #require(ConflictName.make(for: target, at: Instant(seconds: 5)))
-            #expect(ConflictName.mayBe(copy.name))
-            #expect(ConflictName.target(of: copy.name, in: target.folder, long: []) == target)
+            let copy = try #require(ConflictCopy.make(for: target, at: Instant(seconds: 5)))
+            #expect(ConflictCopy.mayBe(copy.name))
+            #expect(ConflictCopy.target(of: copy.name, in: target.folder, long: []) == target)
         }
     }
 
@@ -67,8 +67,8 @@ import Testing
         let copies = [
             try copy("Documents/a", "Documents/a1"), try copy("Documents/a", "Documents/a2"),
         ]
-        let ending = try ConflictEnding.decide(
-            try Target("Documents/a"), keeping: .theirs, among: copies)
+        let ending = try ResolveReport.decide(
+            try Target("Documents/a"), keeping: .theirs, among: copies, root: "/r")
         #expect(ending.removed == copies)
         #expect(ending.restored == nil)
     }
@@ -77,28 +77,33 @@ import Testing
         let copies = [
             try copy("Documents/a", "Documents/a1"), try copy("Documents/a", "Documents/a2"),
         ]
-        #expect(throws: ConflictEnding.Obstacle.several(copies)) {
-            try ConflictEnding.decide(try Target("Documents/a"), keeping: .mine, among: copies)
+        let error = #expect(throws: MirrorError.self) {
+            try ResolveReport.decide(
+                try Target("Documents/a"), keeping: .mine, among: copies, root: "/r")
         }
-        let ending = try ConflictEnding.decide(
-            try Target("Documents/a2"), keeping: .mine, among: copies)
+        #expect(error?.message.contains("Documents/a1, Documents/a2") == true)
+        let ending = try ResolveReport.decide(
+            try Target("Documents/a2"), keeping: .mine, among: copies, root: "/r")
         #expect(ending.restored == copies[1])
         #expect(ending.removed.isEmpty)
         #expect(ending.target == copies[1].target)
     }
 
     @Test func whatWouldBeFetchedAgainIsNotRestored() throws {
-        #expect(throws: ConflictEnding.Obstacle.wouldNotLast) {
-            try ConflictEnding.decide(
-                try Target("Caches/a"), keeping: .mine, among: [try copy("Caches/a", "Caches/a1")])
+        let error = #expect(throws: MirrorError.self) {
+            try ResolveReport.decide(
+                try Target("Caches/a"), keeping: .mine, among: [try copy("Caches/a", "Caches/a1")],
+                root: "/r")
         }
+        #expect(error?.remedy == Remedy(.keepTheirs))
     }
 
     @Test func anotherTargetSuggestsTheNearest() throws {
         let copies = [try copy("Documents/rules.txt", "Documents/r1")]
-        #expect(throws: ConflictEnding.Obstacle.none(nearest: copies[0].target)) {
-            try ConflictEnding.decide(
-                try Target("Documents/rule.txt"), keeping: .theirs, among: copies)
+        let error = #expect(throws: MirrorError.self) {
+            try ResolveReport.decide(
+                try Target("Documents/rule.txt"), keeping: .theirs, among: copies, root: "/r")
         }
+        #expect(error?.message.hasSuffix("Did you mean Documents/rules.txt?") == true)
     }
 }

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func evicted(_ files: [CachedFile], quota: Int64) -> [String] {
-        EvictionPolicy(quota: quota).eviction(of: files).evicted.map(\.target.name)
+        EvictionReport(root: "/r", isDryRun: true, quota: quota, of: files).evicted.map(\.target.name)
     }
 
     @Test(
@@ -41,14 +41,14 @@ import Testing
             try file("edited", size: 30, used: 2, .changed), try file("old", size: 20, used: 3),
             try file("new", size: 10, used: 4),
         ]
-        let met = EvictionPolicy(quota: 80).eviction(of: files)
+        let met = EvictionReport(root: "/r", isDryRun: true, quota: 80, of: files)
         #expect(met.evicted.map(\.target.name) == ["old"])
         #expect(met.bytesBefore == 100)
         #expect(met.bytesAfter == 80)
         #expect(met.isEnough)
         #expect(met.left.isEmpty)
 
-        let missed = EvictionPolicy(quota: 50).eviction(of: files)
+        let missed = EvictionReport(root: "/r", isDryRun: true, quota: 50, of: files)
         #expect(missed.evicted.map(\.target.name) == ["old", "new"])
         #expect(missed.bytesAfter == 70)
         #expect(!missed.isEnough)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func emptyCacheHasNothingToEvict() {
-        let eviction = EvictionPolicy(quota: 0).eviction(of: [])
+        let eviction = EvictionReport(root: "/r", isDryRun: true, quota: 0, of: [])
         #expect(eviction.isEnough)
         #expect(eviction.evicted.isEmpty)
     }
@@ -69,10 +69,10 @@ import Testing
     @Test func aFileThatStayedIsCountedAgain() throws {
         let files = [try file("a", size: 10, used: 1), try file("b", size: 20, used: 2)]
         var report = EvictionReport(
-            root: "/r", isDryRun: false, eviction: EvictionPolicy(quota: 0).eviction(of: files))
+            root: "/r", isDryRun: false, quota: 0, of: files)
         report.fail([(files[0], MirrorError(.conflict, "It stays.", target: files[0].target))])
-        #expect(report.eviction.evicted.map(\.target.name) == ["b"])
+        #expect(report.evicted.map(\.target.name) == ["b"])
         #expect(report.bytesEvicted == 20)
-        #expect(!report.eviction.isEnough)
+        #expect(!report.isEnough)
     }
 }

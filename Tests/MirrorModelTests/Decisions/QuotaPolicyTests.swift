@@ -53,8 +53,7 @@ import Testing
             (20, ["10", "10", "10"], [2]),
         ] as [(Int64, [String], [Int])])
     func filesAreAdmittedUntilTheQuotaIsFull(quota: Int64, files: [String], leftOut: [Int]) {
-        let policy = QuotaPolicy(quota: quota)
-        #expect(policy.leftOut(of: files.map(candidate)) == leftOut)
+        #expect(QuotaCandidate.leftOut(of: files.map(candidate), quota: quota) == leftOut)
     }
 
     @Test func sizesThatAddUpToMoreThanANumberHoldsAreLeftOut() {
@@ -62,11 +61,11 @@ import Testing
             QuotaCandidate(size: .max, claim: .wanted, lastUse: Instant(seconds: 2)),
             QuotaCandidate(size: .max, claim: .wanted, lastUse: Instant(seconds: 1)),
         ]
-        #expect(QuotaPolicy(quota: .max).leftOut(of: files) == [1])
+        #expect(QuotaCandidate.leftOut(of: files, quota: .max) == [1])
         var held = files
         held[0].mayLeave = false
         held[1].mayLeave = false
-        #expect(QuotaPolicy(quota: 5).leftOut(of: held) == [])
+        #expect(QuotaCandidate.leftOut(of: held, quota: 5) == [])
     }
 
     /// What one run leaves out, the next one leaves out too, as long as nothing else changes.
@@ -79,10 +78,9 @@ import Testing
                     priority: Int32.random(in: 0...2, using: &random), claim: .wanted,
                     lastUse: Instant(seconds: Int64.random(in: 0...5, using: &random)))
             }
-            let policy = QuotaPolicy(quota: 40)
-            let first = policy.leftOut(of: files)
+            let first = QuotaCandidate.leftOut(of: files, quota: 40)
             for position in first { files[position].claim = .evicted }
-            let second = policy.leftOut(of: files)
+            let second = QuotaCandidate.leftOut(of: files, quota: 40)
             #expect(first == second)
             let bytes = files.indices.filter { !first.contains($0) }.map { files[$0].size }
             #expect(bytes.reduce(0, +) <= 40)
