@@ -46,7 +46,7 @@ package final class HTTPServer: @unchecked Sendable {
         // Each thread has a share of the connections.
         let connections = max(
             limits.threads,
-            DescriptorBudget.connections(
+            Descriptor.connections(
                 wanted: limits.connections, limit: Descriptor.limit))
         var numbers = cmicrohttpd_limits(
             threads: UInt32(limits.threads), connections: UInt32(connections),

@@ -299,17 +299,4 @@ final class TransferRegister {
     func report(_ transfer: Transfer, _ event: TransferEvent) {
         observer.tell(transfer.job, event)
     }
-
-    /// Reports what a state machine had to say beside its next action.
-    func tell(_ notice: TransferAction.Notice?, _ transfer: Transfer) {
-        switch notice {
-        case .retry(let cause, let attempt, let wait, let tries):
-            report(
-                transfer,
-                .retry(cause: cause, attempt: attempt, waitMilliseconds: wait, tries: tries))
-        case .restart(let cause, let attempt):
-            report(transfer, .restart(cause: cause, attempt: attempt))
-        case nil: break
-        }
-    }
 }

@@ -44,7 +44,7 @@ extension TransferEngine {
         if let protocols = action.protocols, let url = transfer.plan?.url {
             register.dispatcher.know(protocols, of: Host(url))
         }
-        register.tell(action.notice, transfer)
+        if let notice = action.notice { register.report(transfer, notice) }
         if action.dropsPart {
             do { try transfer.drop() } catch {
                 fail(transfer, error)
@@ -261,7 +261,7 @@ extension TransferEngine {
             return fail(transfer, error)
         }
         transfer.countRequests()
-        let content: ReceivedBody.Storage
+        let content: Landing.Content
         do throws(Errno) {
             content =
                 if let file = body.file { .part(body.record.name, try file.stamp()) } else {
@@ -285,7 +285,7 @@ extension TransferEngine {
     func receive(
         _ reception: Reception, action: TransferAction, _ transfer: Transfer
     ) throws(MirrorError) {
-        register.tell(action.notice, transfer)
+        if let notice = action.notice { register.report(transfer, notice) }
         if action.dropsPart { try transfer.drop() }
         guard let identity = transfer.machine?.part?.identity else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,

@@ -38,9 +38,14 @@ final class TransferEngine {
     let requests: ActiveRequests
     let throttle: ReadingThrottle
     let work: TransferWork
-    let segmentLimit: SegmentLimit
-    /// The transfers that several connections fetch, and which of them are to be reviewed.
-    var segmented = SegmentedTransfers()
+    /// The most connections of one transfer; nil finds the number by measurement.
+    let segmentLimit: Int?
+    /// The transfers that several connections may fetch.
+    var segmented: Set<Int> = []
+    /// The transfers whose connections wait for a review.
+    var unreviewed: Set<Int> = []
+    /// Measures the time since the numbers of connections were compared with the received bytes.
+    var paced = LoadMeter()
     /// The error that forbids any further request; nil while requests are allowed.
     var refusal: MirrorError?
     /// Whether `stop` was asked for.
@@ -61,7 +66,7 @@ final class TransferEngine {
         register = TransferRegister(
             Dispatcher(
                 jobs: configuration.jobs, perHost: configuration.perHost,
-                policy: RetryPolicy(policy), remembered: surroundings.remembered,
+                policy: policy, remembered: surroundings.remembered,
                 now: now, jitter: surroundings.jitter),
             observer: surroundings.observer)
         throttle = ReadingThrottle(
@@ -158,7 +163,7 @@ extension TransferEngine {
     /// The milliseconds for which the loop has nothing to do unless a message arrives.
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
-        if segmented.hasUnlooked || requests.hasResumable { return 0 }
+        if !unreviewed.isEmpty || requests.hasResumable { return 0 }
         let isAsking = !requests.running.isEmpty || !work.files.isEmpty
         let longest = min(
             isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000)
@@ -371,7 +376,8 @@ extension TransferEngine {
     private func reviewConnections() {
         paceSegments()
         guard !throttle.limits.isPaused else { return }
-        let ids = segmented.takeUnlooked()
+        let ids = unreviewed
+        unreviewed = []
         guard !endsAll else { return }
         for id in ids {
             guard let transfer = register.transfers[id] else { continue }

@@ -126,7 +126,7 @@ extension TransferSegments {
         }
         for id in state.superseded() {
             try close(id)
-            engine.segmented.look(at: transfer.job.id)
+            engine.unreviewed.insert(transfer.job.id)
         }
         for id in state.helpers.keys where activeRequests[id] == nil { try ask(id) }
     }
@@ -158,7 +158,7 @@ extension TransferSegments {
     /// and whether it is done because another connection has the next bytes.
     func ownArrived(_ count: Int) -> (taken: Int, isCut: Bool) {
         let (taken, isCut, passedOver) = state.arrived(count)
-        if passedOver { engine.segmented.look(at: transfer.job.id) }
+        if passedOver { engine.unreviewed.insert(transfer.job.id) }
         return (taken, isCut)
     }
 
@@ -244,7 +244,7 @@ extension TransferSegments {
         transfer.state = .joined
         transfer.body?.flush()
         advanceFront()
-        engine.segmented.look(at: transfer.job.id)
+        engine.unreviewed.insert(transfer.job.id)
     }
 
     /// Concludes a joined transfer when no further connection is left.
@@ -273,14 +273,14 @@ extension TransferSegments {
             transfer.state = .working
             return .changed(refusal)
         case .judged(.follow) where move(id):
-            engine.segmented.look(at: transfer.job.id)
+            engine.unreviewed.insert(transfer.job.id)
             return nil
         case .judged(let verdict): note(id, verdict, failure)
         case .refused, .acted, .exceeded, .cut, .misplaced, nil: note(id, nil, failure)
         }
         do throws(MirrorError) {
             try close(id)
-            engine.segmented.look(at: transfer.job.id)
+            engine.unreviewed.insert(transfer.job.id)
             advanceFront()
             if state.pace.wanted > 1 { try openWanted() }
         } catch { return .failed(error) }
@@ -386,6 +386,7 @@ extension TransferEngine {
             source: source, askedEnd: reception.end ?? total,
             answerTime: register.dispatcher.timeAsked(transfer.job.id))
         segmented.insert(transfer.job.id)
+        unreviewed.insert(transfer.job.id)
     }
 
     /// Takes the verified ranges beyond the front of a part that a transfer resumes.
@@ -420,37 +421,37 @@ extension TransferEngine {
 extension TransferEngine {
     /// Measures the rates of connections; called four times a second.
     func measureSegments(milliseconds: Int64) {
-        for id in segmented.ids {
+        for id in segmented {
             guard let segments = register.transfers[id]?.segments else {
                 segmented.remove(id)
                 continue
             }
             segments.measure(milliseconds: milliseconds)
-            segmented.look(at: id)
+            unreviewed.insert(id)
         }
     }
 
     /// Milliseconds until the numbers of connections are reviewed next; nil while all are settled.
     var timeToPace: Int64? {
-        let isMeasured = segmented.ids.contains {
+        let isMeasured = segmented.contains {
             register.transfers[$0]?.segments?.state.pace.isSettled == false
         }
         guard isMeasured else { return nil }
-        return max(0, SegmentPace.look - segmented.paced.elapsed(now: work.clock.monotonic()))
+        return max(0, SegmentPace.look - paced.elapsed(now: work.clock.monotonic()))
     }
 
     /// Finds out how many connections bring more bytes; acts at most twenty times a second.
     func paceSegments() {
-        guard !segmented.ids.isEmpty,
+        guard !segmented.isEmpty,
             case let now = work.clock.monotonic(),
-            segmented.paced.elapsed(now: now) >= SegmentPace.look
+            paced.elapsed(now: now) >= SegmentPace.look
         else { return }
         // A processor that is busy with the bytes that come already cannot take more.
-        let isBusy = segmented.paced.restart(now: now, busy: work.clock.threadBusy())
-        for id in segmented.ids {
+        let isBusy = paced.restart(now: now, busy: work.clock.threadBusy())
+        for id in segmented {
             let isHeldBack = throttle.limits.wasHeldBack || isBusy
             if register.transfers[id]?.segments?.pace(isHeldBack: isHeldBack, now: now) == true {
-                segmented.look(at: id)
+                unreviewed.insert(id)
             }
         }
     }

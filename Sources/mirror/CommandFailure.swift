@@ -38,7 +38,7 @@ struct CommandFailure {
     /// The exit code: that of the signal that ended the command, else that of the error.
     var exitCode: Int32 {
         if error.code == .cancelled, let code = Interruption.exitCode { return code }
-        return ExitVerdict.code(for: error.code)
+        return error.code.exitCode
     }
 }
 

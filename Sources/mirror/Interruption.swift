@@ -55,7 +55,7 @@ enum Interruption {
     private static let lastBreath: UInt32 = 200_000
     /// How long a command may take to end after a signal.
     ///
-    /// A run waits 400 ms of these for work under way (`RunEnd`). They are less than a second,
+    /// A run waits 400 ms of these for work under way (`RunEnding.grace`). They are less than a second,
     /// because ending a thread that flushes takes the kernel the rest of the second.
     private static let patience = Duration.milliseconds(700)
 

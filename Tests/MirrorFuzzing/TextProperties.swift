@@ -34,7 +34,7 @@ enum TextProperties {
         }
         guard let event = EventDecoder.event(in: bytes) else { return nil }
         var json = JSONWriter()
-        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
+        event.write(to: &json, alwaysWithTotals: true)
         let again = EventDecoder.event(in: json.take())
         return again == nil ? "an event that cannot be read again" : nil
     }

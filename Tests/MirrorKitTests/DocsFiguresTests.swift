@@ -27,8 +27,8 @@ import Testing
         Figure(
             "transfers.md", "a body of \(mebibytes(RequestDraft.leastLong)) or more over HTTP/1.1"),
         Figure("security.md", "\(kibibytes(ActiveRequest.headerLimit)) of headers"),
-        Figure("transfers.md", "between 0 and \(seconds(RetryPolicy.firstCeiling)), 1, 2"),
-        Figure("transfers.md", "8, 16, \(seconds(RetryPolicy.highestCeiling)) s"),
+        Figure("transfers.md", "between 0 and \(seconds(TransferPolicy.firstCeiling)), 1, 2"),
+        Figure("transfers.md", "8, 16, \(seconds(TransferPolicy.highestCeiling)) s"),
         Figure(
             "transfers.md",
             "grows \(kibibytes(BytesInHand.progressThatResetsRetries)) beyond"),

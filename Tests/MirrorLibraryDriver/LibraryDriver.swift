@@ -23,7 +23,7 @@ struct LibraryDriver {
         } catch {
             let error = MirrorError(wrapping: error)
             say(error.message)
-            exit(ExitVerdict.code(for: error.code))
+            exit(error.code.exitCode)
         }
     }
 

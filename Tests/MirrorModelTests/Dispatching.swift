@@ -9,7 +9,7 @@ final class Dispatching {
     ) {
         dispatcher = Dispatcher(
             jobs: jobs, perHost: perHost,
-            policy: RetryPolicy(retries: retries, longestWait: 300), remembered: remembered,
+            policy: TransferPolicy(retries: retries, longestWait: 300), remembered: remembered,
             jitter: { $0 })
     }
 

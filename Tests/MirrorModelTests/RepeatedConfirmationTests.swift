@@ -12,9 +12,8 @@ struct RepeatedConfirmationTests {
             verified: .size, promotedAt: Instant(seconds: 1))
         record.freshUntil = before.map { Instant(seconds: $0) }
         return Confirmed(
-            .confirmedAgain(
-                record, at: Instant(seconds: 2), freshUntil: freshUntil.map { Instant(seconds: $0) }
-            ))
+            record,
+            again: (Instant(seconds: 2), freshUntil.map { Instant(seconds: $0) }))
     }
 
     @Test(arguments: [(nil, nil), (5, nil), (5, 5), (6, 5)] as [(Int64?, Int64?)])

@@ -3,9 +3,9 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct RetryPolicyTests {
-    private let standard = RetryPolicy(TransferPolicy())
+    private let standard = TransferPolicy()
 
-    private func ladder(_ policy: RetryPolicy, jitter: (Int64) -> Int64) -> [Int64] {
+    private func ladder(_ policy: TransferPolicy, jitter: (Int64) -> Int64) -> [Int64] {
         var (waits, waited) = ([Int64](), Int64(0))
         for retry in 1...policy.retries {
             waits.append(policy.wait(beforeRetry: retry, waited: waited, jitter: jitter))
@@ -16,13 +16,13 @@ import Testing
 
     @Test func theCeilingsDoubleFromHalfASecondToThirty() {
         #expect(
-            ladder(RetryPolicy(retries: 9, longestWait: 300)) { $0 }
+            ladder(TransferPolicy(retries: 9, longestWait: 300)) { $0 }
                 == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
     }
 
     @Test func noWaitIsLongerThanTheLongest() {
         #expect(
-            ladder(RetryPolicy(retries: 5, longestWait: 3)) { $0 }
+            ladder(TransferPolicy(retries: 5, longestWait: 3)) { $0 }
                 == [500, 1000, 2000, 3000, 3000])
     }
 
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func fewRetriesAreOverSoon() {
-        #expect(ladder(RetryPolicy(retries: 1, longestWait: 300)) { _ in 0 } == [180])
-        #expect(ladder(RetryPolicy(retries: 7, longestWait: 0)) { $0 } == [0, 0, 0, 0, 0, 0, 0])
+        #expect(ladder(TransferPolicy(retries: 1, longestWait: 300)) { _ in 0 } == [180])
+        #expect(ladder(TransferPolicy(retries: 7, longestWait: 0)) { $0 } == [0, 0, 0, 0, 0, 0, 0])
     }
 }

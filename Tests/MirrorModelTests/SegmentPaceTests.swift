@@ -8,7 +8,7 @@ import Testing
         seconds: Int, places: Int = 100, size: Int64 = 4 << 30, isHeldBack: Bool = false,
         rate: (Int) -> Double
     ) -> [Int] {
-        var pace = SegmentPace(.automatic)
+        var pace = SegmentPace(nil)
         var (bytes, running, steps) = (Int64(0), 1, [1])
         for tick in 0..<(seconds * 20) {
             bytes += Int64(rate(running) * 50_000)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func aLineOfThreeConnectionsIsFullWithinHalfASecond() {
-        var pace = SegmentPace(.automatic)
+        var pace = SegmentPace(nil)
         var bytes: Int64 = 0
         var running = 1
         for tick in 0..<10 {
@@ -53,17 +53,17 @@ import Testing
         (99, 1 << 30, 1), (100, 1 << 30, 8), (100, 8 << 20, 8), (100, (8 << 20) - 1, 1),
     ])
     func onALongLineTheFirstStepIsTakenAtOnce(_ time: Int64, _ missing: Int64, _ wanted: Int) {
-        var pace = SegmentPace(.automatic)
+        var pace = SegmentPace(nil)
         pace.answered(after: time, missing: missing)
         #expect(pace.wanted == wanted)
     }
 
     @Test func onlyTheFirstAnswerIsAReasonForMoreConnections() {
-        var pace = SegmentPace(.automatic)
+        var pace = SegmentPace(nil)
         pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 0)
         pace.answered(after: 300, missing: 1 << 30)
         #expect(pace.wanted == 1)
-        var fixed = SegmentPace(.fixed(1))
+        var fixed = SegmentPace(1)
         fixed.answered(after: 300, missing: 1 << 30)
         #expect(fixed.wanted == 1)
     }
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 16]) func fixedNumberOfConnectionsIsUsedAsItIs(count: Int) {
-        var pace = SegmentPace(.fixed(count))
+        var pace = SegmentPace(count)
         pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 5000)
         #expect(pace.wanted == count)
     }

@@ -20,7 +20,7 @@ import Testing
     /// A set whose own connection has begun, with so many connections wanted in all.
     private func set(_ wanted: Int = 3, front: Int64 = 0) -> SegmentSet {
         var set = SegmentSet(
-            Segmentation(total: 10, front: front, leastRange: 1), limit: .fixed(wanted))
+            Segmentation(total: 10, front: front, leastRange: 1), limit: wanted)
         set.ownBegins(source: 0, askedEnd: 10, answerTime: 0)
         return set
     }
@@ -168,8 +168,8 @@ import Testing
     }
 
     @Test func smallRangeIsNotDivided() {
-        #expect(!SegmentSet.mayDivide(missing: (2 << 20) - 1, limit: .automatic))
-        #expect(SegmentSet.mayDivide(missing: 2 << 20, limit: .automatic))
-        #expect(!SegmentSet.mayDivide(missing: 1 << 40, limit: .fixed(1)))
+        #expect(!SegmentSet.mayDivide(missing: (2 << 20) - 1, limit: nil))
+        #expect(SegmentSet.mayDivide(missing: 2 << 20, limit: nil))
+        #expect(!SegmentSet.mayDivide(missing: 1 << 40, limit: 1))
     }
 }

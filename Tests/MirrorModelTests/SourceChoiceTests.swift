@@ -4,7 +4,7 @@ import Testing
 
 /// Which source has its turn after a failure, and when.
 @Suite struct SourceChoiceTests {
-    private let policy = RetryPolicy(retries: 2, longestWait: 300)
+    private let policy = TransferPolicy(retries: 2, longestWait: 300)
     private let error = MirrorError(.connectionLost, "lost")
 
     private func choice(_ names: [String]) throws -> SourceChoice {
@@ -12,12 +12,9 @@ import Testing
     }
 
     /// A turn in few words, with the position of the source whose turn it is.
-    private func words(_ turn: SourceChoice.Turn, _ position: Int) -> String {
-        switch turn {
-        case .now: "\(position) now"
-        case .later(let wait, let number): "\(position) in \(wait), try \(number)"
-        case .never: "never"
-        }
+    private func words(_ turn: (wait: Int64, number: Int?)?, _ position: Int) -> String {
+        guard let turn else { return "never" }
+        return turn.number.map { "\(position) in \(turn.wait), try \($0)" } ?? "\(position) now"
     }
 
     @Test func everySourceIsAskedBeforeAnyWait() throws {

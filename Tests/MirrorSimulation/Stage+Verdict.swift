@@ -63,6 +63,7 @@ extension Stage {
         switch body.content {
         case .memory(let held): bytes = held
         case .part(let name, _): bytes = try parts.bytes(name)
+        default: bytes = nil
         }
         // What was promoted or not wanted any more is gone.
         guard let bytes else { return }

@@ -77,7 +77,7 @@ final class Story {
         roomForParts = chance.oneIn(25) ? Int(chance.number(0...2)) : .max
         configuration.jobs = Int(chance.pick([1, 2, 3, 5, 8, 16, 128]))
         configuration.perHost = chance.pick([nil, nil, 1, 2, 4, 8])
-        configuration.segments = chance.pick([.automatic, .automatic, .fixed(1), .fixed(3)])
+        configuration.segments = chance.pick([nil, nil, 1, 3])
         configuration.rateLimit =
             chance.oneIn(10) ? RateLimit(Int64(chance.number(20_000...2_000_000))) : nil
         configuration.transferLimit = chance.oneIn(30) ? chance.number(1...1_000_000) : nil

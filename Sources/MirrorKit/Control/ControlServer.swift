@@ -56,7 +56,7 @@ package final class ControlServer: Sendable {
     package func tell(_ event: Event) {
         guard followers.load(ordering: .relaxed) > 0 else { return }
         var json = JSONWriter()
-        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
+        event.write(to: &json, alwaysWithTotals: true)
         json.newline()
         post(.event(json.take()))
     }

@@ -162,16 +162,14 @@ final class ScratchPartStore: PartStore {
     }
 
     /// The bytes of a received body.
-    func text(of content: ReceivedBody.Storage) throws(MirrorError) -> ManifestText {
+    func text(of content: Landing.Content) throws(MirrorError) -> ManifestText {
         switch content {
         case .memory(let bytes): return .memory(bytes)
         case .part(let name, _):
-            guard let file = files.withLock({ $0[name] }) else {
-                throw MirrorError(
-                    .internalError, "A manifest was received, and its bytes are gone.")
-            }
-            return .file(file)
+            if let file = files.withLock({ $0[name] }) { return .file(file) }
+        case .copy, .copyOfPart, .move: break
         }
+        throw MirrorError(.internalError, "A manifest was received, and its bytes are gone.")
     }
 }
 

@@ -51,7 +51,7 @@ final class Engine: Sendable {
         }
         notices += settled.unfinishedSets.map(\.cause.message)
         unfinished = settled.unfinishedSets
-        if let notice = DescriptorBudget.notice(
+        if let notice = Descriptor.limitNotice(
             wanted: configuration.jobs, limit: Descriptor.limit)
         {
             notices.append(notice)
@@ -109,7 +109,7 @@ final class Engine: Sendable {
             if let loop { return loop }
             let freeSpace = FreeSpaceCheck(root, leastFreeSpace: configuration.leastFreeSpace)
             var configuration = configuration
-            configuration.jobs = DescriptorBudget.transfers(
+            configuration.jobs = Descriptor.transfers(
                 wanted: configuration.jobs, limit: Descriptor.limit)
             // If the learned limits cannot be read, the run learns them again.
             let made = try TransferLoop(

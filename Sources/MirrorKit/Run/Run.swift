@@ -130,7 +130,7 @@ extension Event {
         summary.root = root
         summary.error = error
         summary.seconds = seconds
-        summary.exit = exit ?? ExitVerdict.code(for: error.code)
+        summary.exit = exit ?? error.code.exitCode
         return .standingAlone(summary)
     }
 

@@ -8,19 +8,19 @@ struct RunLimits {
     let plan: Plan
     let options: RunOptions
     let configuration: Configuration
-    /// What the run does not fetch, as it begins.
-    let withheld: Withholding
+    /// Why the run fetches nothing that is not urgent, as it begins.
+    let deferral: Deferral?
     /// The bytes that the plan writes to each file system, and those that its evictions free there.
     private var demands: [SpaceDemand] = []
     private var freed: [Int64] = []
     /// Which of the file systems each area lies on.
     private var volumes: [Area: Int] = [:]
 
-    init(_ execution: Execution, withheld: Withholding) {
+    init(_ execution: Execution, deferral: Deferral?) {
         plan = execution.plan
         options = execution.options
         configuration = execution.configuration
-        self.withheld = withheld
+        self.deferral = deferral
     }
 
     /// Returns whether the plan's bytes fit only after its evictions. Throws `deleteLimit` or
@@ -85,15 +85,13 @@ struct RunLimits {
             }
             let step = plan.steps[position]
             let bytes: Int64?
-            switch (step.means, step.expectedBytes) {
-            case (.transfer, .none): continue
-            case (.transfer, .known(let expected)): bytes = expected
-            case (.transfer, .unknown): bytes = nil
-            case (.copy, _): bytes = step.size ?? 0
-            case (.removal, _) where step.kind == .evicted:
+            switch step.means {
+            case .transfer: bytes = step.expectedBytes
+            case .copy: bytes = step.size ?? 0
+            case .removal where step.kind == .evicted:
                 if let volume = volumes[step.target.area] { freed[volume] += step.size ?? 0 }
                 continue
-            case (.nothing, _), (.adoption, _), (.move, _), (.removal, _): continue
+            case .nothing, .adoption, .move, .removal: continue
             }
             need(
                 bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
@@ -139,11 +137,13 @@ struct RunLimits {
     /// The steps whose requests are not made as the run begins.
     private func postponedSteps() -> PositionSet {
         var postponed = PositionSet()
-        if withheld.isEmpty { return postponed }
+        if deferral == nil, options.paused.isEmpty { return postponed }
         let sharing = RequestSharing(plan)
         for leader in sharing.leaders {
             let group = [leader] + (sharing.followers[leader] ?? [])
-            if withheld.deferral(of: group, in: plan) != nil { postponed.insert(group) }
+            if plan.deferral(of: group, deferral, aside: options.paused) != nil {
+                postponed.insert(group)
+            }
         }
         return postponed
     }

@@ -104,8 +104,7 @@ final class RunThread {
     private func prepare() throws {
         let options = execution.options
         firstDeferral = permission?.deferral(at: moment)
-        let withheld = Withholding(deferral: firstDeferral, aside: options.paused)
-        var limits = RunLimits(execution, withheld: withheld)
+        var limits = RunLimits(execution, deferral: firstDeferral)
         if try limits.needsEvictions(in: engine.root) { take(.roomIsShort) }
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)

@@ -80,7 +80,7 @@ public struct CacheEviction: Sendable {
     private func choose(
         _ root: RootDirectory, _ index: Index, _ session: MirrorSession
     ) async throws -> EvictionReport {
-        try NumberRange.check("quota", quota, NumberRange.natural)
+        try Configuration.check("quota", quota, Configuration.natural)
         try limit.validate()
         let scan = CacheScan(root: root, index: index, meter: ActivityMeter.current)
         let report = try await Offload.run {

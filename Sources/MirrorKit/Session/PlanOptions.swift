@@ -67,9 +67,9 @@ public struct PlanOptions: Sendable {
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
-        try NumberRange.check("quota", quota, NumberRange.natural)
-        try NumberRange.check("longestIdleInTmp", longestIdleInTmp, NumberRange.natural)
-        try NumberRange.check("longestUnwantedPart", longestUnwantedPart, NumberRange.natural)
+        try Configuration.check("quota", quota, Configuration.natural)
+        try Configuration.check("longestIdleInTmp", longestIdleInTmp, Configuration.natural)
+        try Configuration.check("longestUnwantedPart", longestUnwantedPart, Configuration.natural)
     }
 }
 
@@ -120,8 +120,8 @@ public struct RunOptions: Sendable {
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
-        try NumberRange.check("longestStale", longestStale, NumberRange.natural)
-        try NumberRange.check("deadline", deadline, NumberRange.natural)
+        try Configuration.check("longestStale", longestStale, Configuration.natural)
+        try Configuration.check("deadline", deadline, Configuration.natural)
         try permission.validate()
         try deleteLimit.validate()
     }

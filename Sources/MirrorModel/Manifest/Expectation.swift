@@ -110,11 +110,10 @@ public struct TransferPolicy: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
-}
 
-extension RetryPolicy {
-    /// The waits of a transfer's policy.
-    package init(_ policy: TransferPolicy) {
-        self.init(retries: policy.retries, longestWait: policy.longestWait)
+    /// The defaults, but for two limits.
+    package init(retries: Int, longestWait: Int64) {
+        self.retries = retries
+        self.longestWait = longestWait
     }
 }

@@ -179,11 +179,11 @@ public struct PlanTotals: Sendable, Hashable {
         if plainFetches > 0 { steps[.fetch, default: 0] += plainFetches }
     }
 
-    private mutating func add(_ expected: ExpectedBytes) {
-        switch expected {
-        case .none: break
-        case .known(let bytes): bytesToFetch = bytesToFetch.addingSaturated(bytes)
-        case .unknown: unknownSizes += 1
+    private mutating func add(_ expected: Int64?) {
+        if let expected {
+            bytesToFetch = bytesToFetch.addingSaturated(expected)
+        } else {
+            unknownSizes += 1
         }
     }
 }

@@ -7,8 +7,8 @@ public struct Configuration: Sendable {
     /// Nil finds the number for each host by measuring: up to 64 connections, or 100 streams of
     /// HTTP/2.
     public var perHost: Int?
-    /// Connections for one large file.
-    public var segments = SegmentLimit.automatic
+    /// Connections for one large file; nil makes as many as raise the rate.
+    public var segments: Int?
     /// The rules for retries, waits, stalls and sizes.
     public var transfer = TransferPolicy()
     /// Bytes a second over all transfers, which may differ by time of day; nil means no limit.
@@ -30,11 +30,11 @@ public struct Configuration: Sendable {
     public init() {}
 }
 
-/// The range that a number of a configuration or of options must be in.
+/// The ranges that the numbers of a configuration or of options must be in.
 ///
 /// The options of the command are read into the same ranges, so only a program's numbers can be
 /// outside them.
-package enum NumberRange {
+extension Configuration {
     /// Numbers of things that a run has at once: memory and descriptors end far below.
     package static let counts = 1...(1 << 20)
     /// Seconds of a wait.
@@ -60,29 +60,27 @@ extension Configuration {
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
-        try NumberRange.check("jobs", jobs, NumberRange.counts)
-        try NumberRange.check("perHost", perHost, NumberRange.counts)
-        if case .fixed(let count) = segments {
-            try NumberRange.check("segments", count, NumberRange.counts)
-        }
-        try NumberRange.check("transfer.retries", transfer.retries, 0...Int(Int32.max))
-        try NumberRange.check("transfer.longestWait", transfer.longestWait, NumberRange.seconds)
-        try NumberRange.check(
+        try Configuration.check("jobs", jobs, Configuration.counts)
+        try Configuration.check("perHost", perHost, Configuration.counts)
+        try Configuration.check("segments", segments, Configuration.counts)
+        try Configuration.check("transfer.retries", transfer.retries, 0...Int(Int32.max))
+        try Configuration.check("transfer.longestWait", transfer.longestWait, Configuration.seconds)
+        try Configuration.check(
             "transfer.stallTimeout", transfer.stallTimeout, 1...DurationText.longest)
         // libcurl counts milliseconds in an int.
-        try NumberRange.check(
+        try Configuration.check(
             "transfer.connectTimeout", transfer.connectTimeout, 1...Int64(Int32.max / 1000))
-        try NumberRange.check("transfer.sizeLimit", transfer.sizeLimit, NumberRange.natural)
-        try NumberRange.check("rateLimit", rateLimit?.rateElsewhere, NumberRange.natural)
-        try NumberRange.check("transferLimit", transferLimit, NumberRange.natural)
-        try NumberRange.check("leastFreeSpace", leastFreeSpace, NumberRange.natural)
+        try Configuration.check("transfer.sizeLimit", transfer.sizeLimit, Configuration.natural)
+        try Configuration.check("rateLimit", rateLimit?.rateElsewhere, Configuration.natural)
+        try Configuration.check("transferLimit", transferLimit, Configuration.natural)
+        try Configuration.check("leastFreeSpace", leastFreeSpace, Configuration.natural)
     }
 }
 
 extension TransferPermission {
     /// Throws `MirrorError` with `usage` for a budget of less than nothing.
     package func validate() throws(MirrorError) {
-        try NumberRange.check("permission.budget.bytes", budget?.bytes, NumberRange.natural)
+        try Configuration.check("permission.budget.bytes", budget?.bytes, Configuration.natural)
     }
 }
 
@@ -90,8 +88,8 @@ extension DeleteLimit {
     /// Throws `MirrorError` with `usage` for a number below 0, and for a share of more than the whole.
     package func validate() throws(MirrorError) {
         switch self {
-        case .count(let most): try NumberRange.check("deleteLimit", most, 0...Int.max)
-        case .percent(let share): try NumberRange.check("deleteLimit", share, 0...100)
+        case .count(let most): try Configuration.check("deleteLimit", most, 0...Int.max)
+        case .percent(let share): try Configuration.check("deleteLimit", share, 0...100)
         case .whenOmitted: break
         }
     }

@@ -88,8 +88,10 @@ package enum LandingResult: Sendable {
 ///
 /// A class for the reason that `Landing` is one.
 package final class Confirmed: Sendable {
-    /// What becomes of the row.
-    package let row: Row
+    /// The row as it will be; where its source only confirmed it, as it was.
+    private let row: IndexRecord
+    /// When its source confirmed it, and until when that holds, where the row learns nothing else.
+    package let again: (at: Instant, freshUntil: Instant?)?
     /// Whether the file gets its row now, since it was found with the wanted bytes.
     package let isAdoption: Bool
     /// Whether it is not the file that mirror put there, but holds the same bytes: somebody wrote it
@@ -103,18 +105,13 @@ package final class Confirmed: Sendable {
     /// The stamp that the file had when the plan was made; nil where that is its row's.
     private let planned: FileStamp?
 
-    package enum Row: Sendable {
-        /// Another one takes its place.
-        case replaced(by: IndexRecord)
-        /// It only learns that its source has confirmed it, and until when that holds.
-        case confirmedAgain(IndexRecord, at: Instant, freshUntil: Instant?)
-    }
-
     package init(
-        _ row: Row, isAdoption: Bool = false, isRewritten: Bool = false, mode: UInt32? = nil,
+        _ row: IndexRecord, again: (at: Instant, freshUntil: Instant?)? = nil,
+        isAdoption: Bool = false, isRewritten: Bool = false, mode: UInt32? = nil,
         serverName: ServerNameKey? = nil, planned: FileStamp? = nil
     ) {
         self.row = row
+        self.again = again
         self.planned = planned
         self.isAdoption = isAdoption
         self.isRewritten = isRewritten
@@ -126,19 +123,14 @@ package final class Confirmed: Sendable {
     ///
     /// It may have been changed or removed while its source was asked. The row of a file that was edited
     /// has another stamp.
-    package var seen: FileStamp {
-        if let planned { return planned }
-        switch row {
-        case .replaced(let record), .confirmedAgain(let record, _, _): return record.stamp
-        }
-    }
+    package var seen: FileStamp { planned ?? row.stamp }
 
     /// Whether the row only learns once more what it says. Where that is lost, the source is asked again, and
     /// no later than it would be.
     package var isRepetition: Bool {
-        guard case .confirmedAgain(let record, _, let freshUntil) = row else { return false }
-        guard let earlier = record.freshUntil else { return true }
-        return freshUntil.map { $0 >= earlier } ?? false
+        guard let again else { return false }
+        guard let earlier = row.freshUntil else { return true }
+        return again.freshUntil.map { $0 >= earlier } ?? false
     }
 
     /// Whether others wrote the file, so that it must be flushed before its row is written.
@@ -146,21 +138,15 @@ package final class Confirmed: Sendable {
 
     /// The row as it will be.
     package var record: IndexRecord {
-        switch row {
-        case .replaced(let record): return record
-        case .confirmedAgain(var record, let now, let freshUntil):
-            record.confirmedAt = now
-            record.freshUntil = freshUntil
-            return record
-        }
+        guard let again else { return row }
+        var record = row
+        record.confirmedAt = again.at
+        record.freshUntil = again.freshUntil
+        return record
     }
 
     /// The target.
-    package var target: Target {
-        switch row {
-        case .replaced(let record), .confirmedAgain(let record, _, _): record.target
-        }
-    }
+    package var target: Target { row.target }
 }
 
 /// A file to be removed.
@@ -177,31 +163,26 @@ package final class Removal: Sendable {
     }
 }
 
-/// What happens with a verified body, given what its step found at the target.
-package enum ArrivalVerdict: Sendable, Hashable {
-    /// The file stays as it is, inode and times included; only the index learns something.
-    case leave(Outcome, Reason)
-    /// The body gets the final name.
-    case land(Outcome, Reason)
-
-    /// Judges a body by its sha256. An earlier fetch of a part of it changes only the outcome's name.
-    package static func judge(
-        _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
-    ) -> ArrivalVerdict {
-        switch step.existing {
+extension Step {
+    /// What happens with a verified body of a digest: the file stays as it is, inode and times
+    /// included, or the body gets the final name.
+    ///
+    /// An earlier fetch of a part of the body changes only the outcome's name.
+    package func arrival(
+        of sha256: Digest, validators: Validators, wasResumed: Bool
+    ) -> (stays: Bool, outcome: Outcome, reason: Reason) {
+        switch existing {
         case .ours(_, sha256), .foreign(_, .some(sha256)):
-            return .leave(.unchanged, .sameBytes)
+            return (true, .unchanged, .sameBytes)
         case .foreign:
-            if step.kind == .edited, step.local?.sha256 == sha256 {
-                return .leave(.edited, .sameBytes)
-            }
-            return .land(.conflict, step.kind == .edited ? .editedAndChanged : step.reason)
+            if kind == .edited, local?.sha256 == sha256 { return (true, .edited, .sameBytes) }
+            return (false, .conflict, kind == .edited ? .editedAndChanged : reason)
         case .nothing, .ours, .recorded, .drifted, .obstacle:
-            return .land(outcome(of: step.kind, wasResumed: wasResumed), reason(step, validators))
+            return (false, outcome(wasResumed: wasResumed), reason(of: validators))
         }
     }
 
-    private static func outcome(of kind: Step.Kind, wasResumed: Bool) -> Outcome {
+    private func outcome(wasResumed: Bool) -> Outcome {
         switch kind {
         case .update, .revalidate: .updated
         case .repair: .repaired
@@ -213,9 +194,9 @@ package enum ArrivalVerdict: Sendable, Hashable {
     }
 
     /// For an unpinned file, the answer says more than the plan could.
-    private static func reason(_ step: Step, _ validators: Validators) -> Reason {
-        guard step.kind == .revalidate else { return step.reason }
-        if let old = step.local?.validators.entityTag, let new = validators.entityTag, old != new {
+    private func reason(of validators: Validators) -> Reason {
+        guard kind == .revalidate else { return reason }
+        if let old = local?.validators.entityTag, let new = validators.entityTag, old != new {
             return .entityTagChanged(from: old, to: new)
         }
         return .bytesChanged
@@ -242,35 +223,13 @@ package final class SetLanding: Sendable {
     /// The set.
     package let set: AtomicSets.Entry
     /// The files, each with the position of its step, in the order of their targets.
-    package let landings: [Member]
-    /// The orphans, each with the position of its step.
-    package let removals: [Departure]
-
-    /// A file of the set.
-    package struct Member: Sendable {
-        package let position: Int
-        package let landing: Landing
-
-        package init(_ position: Int, _ landing: Landing) {
-            self.position = position
-            self.landing = landing
-        }
-    }
-
-    /// A file that leaves with the old set.
-    package struct Departure: Sendable {
-        /// Its step; nil for an orphan whose bytes another step of the set took over.
-        package let position: Int?
-        package let removal: Removal
-
-        package init(_ position: Int?, _ removal: Removal) {
-            self.position = position
-            self.removal = removal
-        }
-    }
+    package let landings: [(position: Int, landing: Landing)]
+    /// The orphans, each with the position of its step; nil where another step took its bytes over.
+    package let removals: [(position: Int?, removal: Removal)]
 
     package init(
-        number: Int, set: AtomicSets.Entry, landings: [Member], removals: [Departure]
+        number: Int, set: AtomicSets.Entry, landings: [(position: Int, landing: Landing)],
+        removals: [(position: Int?, removal: Removal)]
     ) {
         self.number = number
         self.set = set

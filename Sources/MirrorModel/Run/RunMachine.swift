@@ -19,7 +19,12 @@ package final class RunMachine {
     private var removing = 0
     /// Whether the disk needs what the evictions free before there is room for the transfers.
     private var evictsFirst = false
-    private var earlyEnd: RunEnd
+    /// The cause of an early end; nil while there is none.
+    private var ending: RunEnding?
+    /// Milliseconds of the run after which it ends; nil is no limit.
+    private let deadline: Int64?
+    /// When the wait for work under way is over, in milliseconds of the run; nil waits without a limit.
+    private var graceEnd: Int64?
     /// How many of the files that the plan keeps are not as they were.
     private var changed = 0
     /// How many of them were looked at, where the run was to end before all were.
@@ -32,7 +37,7 @@ package final class RunMachine {
     /// A run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
         steps = StepFlow(plan, rules: rules)
-        earlyEnd = RunEnd(deadline: rules.deadline)
+        deadline = rules.deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
 
     var plan: Plan { steps.book.plan }
@@ -46,9 +51,6 @@ package final class RunMachine {
 
     /// Whether every step that needs no server has had its turn.
     var hasBegun: Bool { phase != .waiting && phase != .local }
-
-    /// For how many milliseconds nothing is to be done unless something is told; nil is for ever.
-    package var wait: Int64? { isOver || hasToLeaveOut ? 0 : earlyEnd.wait(at: now) }
 
     /// Whether something ended the run early.
     package var isEnding: Bool { steps.book.isEnding }
@@ -87,14 +89,14 @@ package final class RunMachine {
             .permission, .putAside:
             steps.take(input)
         }
-        if earlyEnd.isDue(at: now) {
+        if isDeadlineOver {
             end(.error(.deadlineIsOver(steps.book.rules.deadline, Summary())))
         }
         // Advancing can bring a failure that ends the run, which changes how to advance.
         repeat {
             if let ending = steps.book.ending { end(ending) }
             advance()
-        } while isEnding && earlyEnd.ending == nil
+        } while isEnding && ending == nil
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
@@ -110,7 +112,7 @@ package final class RunMachine {
         let ledger = steps.book.accounts.ledger
         var error: MirrorError?
         var exit: Int32?
-        switch earlyEnd.ending {
+        switch ending {
         case .error(let cause) where cause.code == .deadline:
             error = .deadlineIsOver(steps.book.rules.deadline, ledger.summary)
         case .error(let cause): error = cause
@@ -158,7 +160,7 @@ extension RunMachine {
     /// Nothing was begun: each resource was left out, and is counted as that.
     private func refuse(_ error: MirrorError) {
         steps.book.accounts.ledger.enterLeftOut(plan.wantedSteps - changed)
-        _ = earlyEnd.note(.error(error), at: now)
+        _ = note(.error(error))
         phase = .over
     }
 
@@ -168,7 +170,7 @@ extension RunMachine {
             if isEnding { phase = .over }
             return
         }
-        if earlyEnd.isGraceOver(at: now) { return abandon() }
+        if isGraceOver { return abandon() }
         if phase == .local {
             if !isEnding { beginLocalSteps() }
             guard queue.isEmpty else { return }
@@ -288,7 +290,7 @@ extension RunMachine {
     /// Ends the run; transfers under way keep their parts unless these are to go.
     private func end(_ ending: RunEnding, discardingParts: Bool = false) {
         if discardingParts { steps.cancel(nil, discardingPart: true) }
-        guard earlyEnd.note(ending, at: now) else { return }
+        guard note(ending) else { return }
         steps.book.noteEnding(ending)
         guard phase != .waiting else { return }
         // Running steps come first, because leaving out a million steps takes a while.
@@ -323,25 +325,14 @@ extension RunMachine {
     }
 }
 
-/// Why a run ends early, and how long it waits for the work under way.
-struct RunEnd: Sendable {
-    /// The cause of the end; nil while there is none.
-    private(set) var ending: RunEnding?
-    /// Milliseconds of the run after which it ends; nil is no limit.
-    private let deadline: Int64?
-    /// When the wait for work under way is over, in milliseconds of the run; nil waits without a limit.
-    private var graceEnd: Int64?
+// MARK: The limits of its time
 
-    /// - Parameter deadline: in seconds.
-    init(deadline: Int64?) {
-        self.deadline = deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
-    }
-
-    /// Notes what ends the run. False if something else has ended it: that cause stays, but a signal or the
-    /// deadline still shortens the wait.
-    mutating func note(_ ending: RunEnding, at elapsed: Int64) -> Bool {
+extension RunMachine {
+    /// Notes what ends the run. False if something else has ended it: that cause stays, but a signal or
+    /// the deadline still shortens the wait for the work under way.
+    private func note(_ ending: RunEnding) -> Bool {
         let limits = [
-            ending.grace.map { elapsed.addingSaturated($0) },
+            ending.grace.map { now.addingSaturated($0) },
             deadline?.addingSaturated(RunEnding.graceAfterDeadline),
         ]
         graceEnd = (limits + [graceEnd]).compactMap { $0 }.min()
@@ -351,17 +342,16 @@ struct RunEnd: Sendable {
     }
 
     /// Whether the deadline has come, and nothing else ended the run.
-    func isDue(at elapsed: Int64) -> Bool {
-        ending == nil && deadline.map { elapsed >= $0 } ?? false
-    }
+    private var isDeadlineOver: Bool { ending == nil && deadline.map { now >= $0 } ?? false }
 
     /// Whether the run no longer waits for the work under way.
-    func isGraceOver(at elapsed: Int64) -> Bool { graceEnd.map { elapsed >= $0 } ?? false }
+    private var isGraceOver: Bool { graceEnd.map { now >= $0 } ?? false }
 
-    /// Milliseconds until the next of these moments; nil when there is none.
-    func wait(at elapsed: Int64) -> Int64? {
+    /// Milliseconds until the next timer. `nil` means that only a message can wake the run.
+    package var wait: Int64? {
+        if isOver || hasToLeaveOut { return 0 }
         let next = ending == nil ? deadline : graceEnd
-        return next.map { max(0, $0 - elapsed) }
+        return next.map { max(0, $0 - now) }
     }
 }
 

@@ -1,12 +1,13 @@
 /// What one transfer has brought and is expected to bring.
 struct TransferCount: Sendable, Hashable {
-    var expected: ExpectedBytes
+    /// Body bytes that are expected in all; nil where that is not known.
+    var expected: Int64?
     /// Body bytes that arrived.
     var received: Int64 = 0
     /// Bytes of the file that were there before.
     private var base: Int64 = 0
 
-    init(_ expected: ExpectedBytes) { self.expected = expected }
+    init(_ expected: Int64?) { self.expected = expected }
 
     /// Takes in what a transfer of `step` tells.
     mutating func take(_ event: TransferEvent, of step: Step) {
@@ -14,23 +15,25 @@ struct TransferCount: Sendable, Hashable {
         case .started(_, let size, let offset):
             base = offset == step.offset ? step.reusableBytes : offset
             // Until bytes come, a conditional request is expected to bring none.
-            if expected != .none { learn(size: size) }
+            if !step.expectsConfirmation { learn(size: size) }
         case .progress(let bytes, let size, _):
             received = max(0, bytes - base)
             learn(size: size)
         case .restart:
-            if case .known(let bytes) = expected { expected = .known(bytes.addingSaturated(base)) }
+            if !step.expectsConfirmation || received > 0 {
+                expected = expected?.addingSaturated(base)
+            }
             (base, received) = (0, 0)
         case .ended(let result):
             // These are all that arrived.
             received = result.cost.bytesReceived
-            expected = .known(received)
+            expected = received
         case .retry, .verifying: break
         }
     }
 
     private mutating func learn(size: Int64?) {
-        if let size { expected = .known(max(received, size - base)) }
+        if let size { expected = max(received, size - base) }
     }
 }
 
@@ -39,10 +42,19 @@ struct RunMeter: Sendable {
     private var totals = RunTotals()
     /// Transfers that have not ended, by the positions of their steps.
     private var open = PositionSet()
-    private var pace = RunPace()
+    /// Bytes that arrived and transfers that ended, and two earlier states of both with their times.
+    private var bytes: Int64 = 0
+    private var ended: Int64 = 0
+    private var older: (time: Int64, bytes: Int64, ended: Int64)?
+    private var newer: (time: Int64, bytes: Int64, ended: Int64)?
+
+    /// The rates span between one and two of these, in milliseconds.
+    private static let span: Int64 = 2500
+    /// The shortest time, in milliseconds, from which a rate is computed.
+    private static let shortest: Int64 = 500
 
     /// Adds a transfer.
-    mutating func add(_ position: Int, _ expected: ExpectedBytes) {
+    mutating func add(_ position: Int, _ expected: Int64?) {
         open.insert(CollectionOfOne(position))
         totals.transfers += 1
         add(expected, 1)
@@ -50,7 +62,7 @@ struct RunMeter: Sendable {
 
     /// Enters that a transfer's count has changed.
     mutating func change(from old: TransferCount, to new: TransferCount, at time: Int64) {
-        pace.note(bytes: max(0, new.received - old.received), ended: 0, at: time)
+        note(bytes: max(0, new.received - old.received), ended: 0, at: time)
         totals.bytes += new.received - old.received
         add(old.expected, -1)
         add(new.expected, 1)
@@ -60,32 +72,28 @@ struct RunMeter: Sendable {
     mutating func end(_ position: Int, _ count: TransferCount, hasFailed: Bool, at time: Int64) {
         guard open.remove(position) else { return }
         var last = count
-        last.expected = .known(count.received)
+        last.expected = count.received
         change(from: count, to: last, at: time)
-        pace.note(bytes: 0, ended: 1, at: time)
+        note(bytes: 0, ended: 1, at: time)
         totals.ended += 1
         if hasFailed { totals.failed += 1 }
     }
 
-    private mutating func add(_ expected: ExpectedBytes, _ sign: Int64) {
-        switch expected {
-        case .none: break
-        case .known(let bytes):
-            totals.expectedBytes = max(0, totals.expectedBytes.addingSaturated(sign * bytes))
-        case .unknown: totals.unknownSizes += Int(sign)
-        }
+    private mutating func add(_ expected: Int64?, _ sign: Int64) {
+        guard let expected else { return totals.unknownSizes += Int(sign) }
+        totals.expectedBytes = max(0, totals.expectedBytes.addingSaturated(sign * expected))
     }
 
     /// The totals at a time, in milliseconds of the run.
     func totals(at time: Int64) -> RunTotals {
         var totals = totals
-        guard let rates = pace.rates(at: time) else { return totals }
+        guard let rates = rates(at: time) else { return totals }
         totals.rate = Int64(rates.bytes)
         totals.secondsLeft = secondsLeft(rates)
         return totals
     }
 
-    private func secondsLeft(_ rates: RunPace.Rates) -> Int64? {
+    private func secondsLeft(_ rates: (bytes: Double, ended: Double)) -> Int64? {
         let bytes = totals.expectedBytes - totals.bytes
         if totals.unknownSizes == 0, bytes > 0 { return Self.quotient(Double(bytes), rates.bytes) }
         return Self.quotient(Double(totals.transfers - totals.ended), rates.ended)
@@ -95,41 +103,12 @@ struct RunMeter: Sendable {
     private static func quotient(_ left: Double, _ rate: Double) -> Int64? {
         rate > 0 ? Int64(exactly: (left / rate).rounded(.up)) : nil
     }
-}
 
-/// How fast bytes come and transfers end, over the last seconds.
-struct RunPace: Sendable {
-    private var bytes: Int64 = 0
-    private var ended: Int64 = 0
-    private var older: Sample?
-    private var newer: Sample?
-
-    private struct Sample {
-        var time: Int64
-        var bytes: Int64
-        var ended: Int64
-    }
-
-    /// Bytes and transfers a second.
-    struct Rates {
-        var bytes: Double
-        var ended: Double
-    }
-
-    /// The rates span between one and two of these, in milliseconds.
-    private static let span: Int64 = 2500
-    /// The shortest time, in milliseconds, from which a rate is told.
-    private static let shortest: Int64 = 500
-
-    /// Notes bytes that arrived and transfers that ended. After a pause the rates are measured anew.
-    mutating func note(bytes: Int64, ended: Int64, at time: Int64) {
+    /// Notes bytes that arrived and transfers that ended. After a pause the rates are measured again.
+    private mutating func note(bytes: Int64, ended: Int64, at time: Int64) {
         self.bytes += bytes
         self.ended += ended
-        addSample(at: time)
-    }
-
-    private mutating func addSample(at time: Int64) {
-        let sample = Sample(time: time, bytes: bytes, ended: ended)
+        let sample = (time: time, bytes: self.bytes, ended: self.ended)
         guard let last = newer, time - last.time < 2 * Self.span else {
             (older, newer) = (sample, sample)
             return
@@ -137,13 +116,11 @@ struct RunPace: Sendable {
         if time - last.time >= Self.span { (older, newer) = (last, sample) }
     }
 
-    /// The rates at a time; nil where too little time has gone by.
-    func rates(at time: Int64) -> Rates? {
+    /// Bytes and transfers a second at a time; nil where too little time has gone by.
+    private func rates(at time: Int64) -> (bytes: Double, ended: Double)? {
         guard let older, time - older.time >= Self.shortest else { return nil }
         let seconds = Double(time - older.time) / 1000
-        return Rates(
-            bytes: Double(bytes - older.bytes) / seconds,
-            ended: Double(ended - older.ended) / seconds)
+        return (Double(bytes - older.bytes) / seconds, Double(ended - older.ended) / seconds)
     }
 }
 
@@ -188,29 +165,24 @@ extension RunTotals {
     }
 }
 
-/// The body bytes that a transfer is expected to bring.
-package enum ExpectedBytes: Sendable, Hashable {
-    /// The server most likely confirms the version that is there, and sends none.
-    case none
-    /// So many.
-    case known(Int64)
-    /// The manifest declares no size.
-    case unknown
-}
-
 extension Step {
-    /// The body bytes that the step's transfer is expected to bring.
-    package var expectedBytes: ExpectedBytes {
-        if let size { return .known(max(0, size - reusableBytes)) }
-        return local?.isConfirmable == true ? .none : .unknown
+    /// The body bytes that the step's transfer is expected to bring; nil where no size is declared.
+    ///
+    /// None where the server most likely confirms the version that is there.
+    package var expectedBytes: Int64? {
+        if let size { return max(0, size - reusableBytes) }
+        return expectsConfirmation ? 0 : nil
     }
+
+    /// Whether the server most likely confirms the version that is there.
+    var expectsConfirmation: Bool { size == nil && local?.isConfirmable == true }
 }
 
 extension StepList {
     /// The body bytes that the transfer of the step at `position` is expected to bring.
-    package func expectedBytes(at position: Int) -> ExpectedBytes {
+    package func expectedBytes(at position: Int) -> Int64? {
         guard let fetch = plainFetch(at: position) else { return self[position].expectedBytes }
-        return fetch.size.map { .known($0) } ?? .unknown
+        return fetch.size
     }
 }
 

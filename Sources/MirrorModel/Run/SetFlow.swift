@@ -78,22 +78,22 @@ struct SetFlow: ~Copyable {
     }
 
     private mutating func promote(_ set: Int, _ book: inout StepBook) {
-        var landings: [SetLanding.Member] = []
-        var removals: [SetLanding.Departure] = []
+        var landings: [(position: Int, landing: Landing)] = []
+        var removals: [(position: Int?, removal: Removal)] = []
         for position in promotions[set].held {
             guard let work = works[position], case .land(let landing)? = work.holding else {
                 continue
             }
-            landings.append(SetLanding.Member(position, landing))
+            landings.append((position, landing))
             if case .move(let orphan) = work.step.means, landing.content == .copy(of: orphan) {
-                removals.append(.init(nil, Removal(target: orphan, stamp: nil)))
+                removals.append((nil, Removal(target: orphan, stamp: nil)))
             }
         }
         let leaving = book.sets.removals(of: set)
         for position in leaving {
             guard case .ours(let stamp, _) = book.plan.steps[position].existing else { continue }
             let removal = Removal(target: book.plan.steps.target(at: position), stamp: stamp)
-            removals.append(.init(position, removal))
+            removals.append((position, removal))
         }
         if landings.isEmpty, removals.isEmpty { return end(set, &book) }
         book.accounts.open(leaving)

@@ -41,24 +41,12 @@ struct Settler: Sendable {
         done.sha256 = body.sha256
         done.source = body.answer.source
         let record = record(of: body, at: target, for: step, now: now)
-        let verdict = ArrivalVerdict.judge(
-            step, sha256: body.sha256, validators: body.answer.validators,
+        let arrival = step.arrival(
+            of: body.sha256, validators: body.answer.validators,
             wasResumed: body.cost.bytesReused > 0)
-        switch verdict {
-        case .leave(let outcome, let reason):
-            done.outcome = outcome
-            done.reason = reason
-            return leave(step, record, row: row, done)
-        case .land(let outcome, let reason):
-            done.outcome = outcome
-            done.reason = reason
-            let content: Landing.Content =
-                switch body.content {
-                case .memory(let bytes): .memory(bytes)
-                case .part(let name, let stamp): .part(name, stamp)
-                }
-            return land(step, record, content, done, now: now)
-        }
+        (done.outcome, done.reason) = (arrival.outcome, arrival.reason)
+        if arrival.stays { return leave(step, record, row: row, done) }
+        return land(step, record, body.content, done, now: now)
     }
 
     /// Settles a source's confirmation that the existing version is the current one.
@@ -85,8 +73,8 @@ struct Settler: Sendable {
         if row.stamp == stamp, row.isExecutable == isExecutable, row.owners == owners,
             row.hasAll(of: answer)
         {
-            let row = Confirmed.Row.confirmedAgain(row, at: now, freshUntil: answer.freshUntil)
-            return .confirm(Confirmed(row, planned: step.seen), done)
+            let again = (at: now, freshUntil: answer.freshUntil)
+            return .confirm(Confirmed(row, again: again, planned: step.seen), done)
         }
         var record = row
         record.confirm(by: answer, at: now)
@@ -110,17 +98,14 @@ struct Settler: Sendable {
             reason: .requestShared(with: landed.target), verified: landed.verified)
         done.bytesReused = landed.stamp.size
         done.sha256 = landed.sha256
-        let verdict = ArrivalVerdict.judge(
-            step, sha256: landed.sha256, validators: landed.validators, wasResumed: false)
-        switch verdict {
-        case .leave(let outcome, let reason):
-            done.outcome = outcome
-            done.reason = reason
+        let arrival = step.arrival(
+            of: landed.sha256, validators: landed.validators, wasResumed: false)
+        if arrival.stays {
+            (done.outcome, done.reason) = (arrival.outcome, arrival.reason)
             return leave(step, record, row: row, done)
-        case .land(let outcome, _):
-            if outcome != .fetched { done.outcome = outcome }
-            return land(step, record, content, done, now: now)
         }
+        if arrival.outcome != .fetched { done.outcome = arrival.outcome }
+        return land(step, record, content, done, now: now)
     }
 
     /// Settles a failure to reach any source: good bytes that are there become `stale`.
@@ -202,7 +187,7 @@ extension Settler {
         let mode: UInt32? = changesMode ? (record.isExecutable ? 0o755 : 0o644) : nil
         return .confirm(
             Confirmed(
-                .replaced(by: record), isAdoption: isAdoption,
+                record, isAdoption: isAdoption,
                 isRewritten: row.map { $0.stamp != record.stamp } ?? false, mode: mode,
                 serverName: serverNameKey(of: step, at: record.target), planned: step.seen), done)
     }

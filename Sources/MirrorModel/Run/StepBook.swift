@@ -502,7 +502,7 @@ struct StepAccounts: Sendable {
 
 extension StepAccounts {
     /// Adds a step's transfer to those that the run is expected to make.
-    mutating func expectTransfer(_ position: Int, _ expected: ExpectedBytes) {
+    mutating func expectTransfer(_ position: Int, _ expected: Int64?) {
         meter.add(position, expected)
     }
 

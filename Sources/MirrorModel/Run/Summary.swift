@@ -85,7 +85,7 @@ public struct Summary: Sendable, Hashable {
     public mutating func enter(late failure: MirrorError) {
         guard error == nil else { return }
         error = failure
-        let code = ExitVerdict.code(for: failure)
+        let code = failure.exitCode
         // Running again helps only where nothing else failed for good.
         if exit < 128, !(exit == 1 && code == 69) { exit = code }
     }
@@ -218,7 +218,7 @@ package struct Ledger: Sendable {
         summary.seconds = seconds
         summary.exit =
             exit
-            ?? ExitVerdict.code(
+            ?? Summary.exitCode(
                 endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit)
         return summary
     }

@@ -58,15 +58,8 @@ package struct TransferCost: Sendable, Hashable {
 ///
 /// An object: it goes from the loop to the run, and from there to its landing.
 package final class ReceivedBody: Sendable {
-    /// Where the bytes are.
-    package enum Storage: Sendable {
-        /// A small body that never touched the disk.
-        case memory([UInt8])
-        /// A complete part in `tmp/`, by its file name, and its stamp when it was verified.
-        case part(String, FileStamp)
-    }
-
-    package let content: Storage
+    /// The bytes: in memory where they never touched the disk, else a complete part.
+    package let content: Landing.Content
     package let size: Int64
     package let sha256: Digest
     /// The declared digest of another algorithm that held, strongest only.
@@ -77,7 +70,8 @@ package final class ReceivedBody: Sendable {
 
     /// Takes the body's place, its digests, and the response's facts.
     package init(
-        content: Storage, size: Int64, sha256: Digest, otherDigest: Digest?, verified: Verification,
+        content: Landing.Content, size: Int64, sha256: Digest, otherDigest: Digest?,
+        verified: Verification,
         answer: Answer, cost: TransferCost
     ) {
         self.content = content
@@ -118,9 +112,9 @@ extension TransferEvent {
             .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
         case .ended(.received(let body)):
             switch body.content {
-            // A small body is promoted before anybody could look.
+            // A small body is promoted before a reader could look.
             case .memory: nil
-            case .part:
+            default:
                 .progress(
                     .init(
                         target: step.target, bytes: body.size, size: body.size, rate: 0,

@@ -5,7 +5,14 @@
 struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those whose turn comes.
     var window = TransferWindow()
-    private var steering: Steering
+    /// Why resources that are not urgent may not be fetched now; nil where they may.
+    private var deferral: Deferral?
+    /// Targets that no run may fetch until a user resumes them.
+    private var aside: PausedTargets
+    /// Transfers that were ended because of either.
+    private var withdrawn: [Int: Deferral] = [:]
+    /// Transfers that are paused, and may not have begun.
+    private var paused: Set<Int> = []
     /// Steps whose targets were asked for, and that have no answer yet.
     private var claiming = PositionSet()
     /// Steps whose targets another run of the process has.
@@ -14,7 +21,7 @@ struct TransferFlow: ~Copyable {
     private var setClaims: SetClaims
 
     init(_ book: borrowing StepBook) {
-        steering = Steering(aside: book.rules.paused)
+        aside = book.rules.paused
         setClaims = SetClaims(book.sets, book.sharing)
     }
 
@@ -153,9 +160,9 @@ struct TransferFlow: ~Copyable {
     private mutating func submit(_ submissions: [Submission], _ book: inout StepBook) {
         if submissions.isEmpty { return }
         book.act(.submit(submissions))
-        if steering.paused.isEmpty { return }
-        let paused = submissions.map(\.position).filter(steering.paused.contains)
-        if !paused.isEmpty { book.act(.pause(paused)) }
+        if paused.isEmpty { return }
+        let held = submissions.map(\.position).filter(paused.contains)
+        if !held.isEmpty { book.act(.pause(held)) }
     }
 
     /// Skips the transfers that wait for their turn, for a resume, or for another run.
@@ -239,7 +246,7 @@ extension TransferFlow {
     mutating func pause(_ target: Target?, _ book: inout StepBook) {
         if let target {
             if let position = book.plan.steps.position(of: target) {
-                steering.paused.insert(position)
+                paused.insert(position)
             }
         } else {
             window.pause()
@@ -251,10 +258,10 @@ extension TransferFlow {
     mutating func resume(_ target: Target?, _ book: inout StepBook) {
         if let target {
             if let position = book.plan.steps.position(of: target) {
-                steering.paused.remove(position)
+                paused.remove(position)
             }
         } else {
-            steering.paused = []
+            paused = []
             var submissions: [Submission] = []
             for position in window.resume() {
                 guard let work = book.table[position] else { continue }
@@ -281,13 +288,13 @@ extension TransferFlow {
     /// Where they may not any more, transfers under way end and keep their parts. What was deferred
     /// stays so in this run.
     mutating func permit(_ deferral: Deferral?, _ book: inout StepBook) {
-        steering.withheld.deferral = deferral
+        self.deferral = deferral
         withdraw(&book)
     }
 
     /// Puts a target, or all of them, aside until further notice.
     mutating func putAside(_ target: Target?, _ book: inout StepBook) {
-        steering.withheld.aside.pause(target)
+        aside.pause(target)
         withdraw(&book)
     }
 
@@ -296,7 +303,7 @@ extension TransferFlow {
         var positions: [Int] = []
         for position in window.running.positions {
             guard let deferral = deferral(of: position, book) else { continue }
-            steering.withdrawn[position] = deferral
+            withdrawn[position] = deferral
             positions.append(position)
         }
         if !positions.isEmpty {
@@ -313,14 +320,14 @@ extension TransferFlow {
 
     /// Why a cancelled transfer was withdrawn, if it was; forgets that.
     mutating func takeWithdrawal(of position: Int) -> Deferral? {
-        steering.withdrawn.removeValue(forKey: position)
+        withdrawn.removeValue(forKey: position)
     }
 
     /// Why a transfer may not run, for itself and for those that share its request; nil where it may.
     private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
-        if steering.withheld.isEmpty { return nil }
+        if deferral == nil, aside.isEmpty { return nil }
         let sharing = [position] + book.waitingFollowers(of: position)
-        return steering.withheld.deferral(of: sharing, in: book.plan)
+        return book.plan.deferral(of: sharing, deferral, aside: aside)
     }
 
     /// The transfers that the loop has: of one target, or all.
@@ -330,49 +337,28 @@ extension TransferFlow {
     }
 }
 
-/// What keeps files from being fetched until another run: a pause, or the hour, the network, the budget.
-package struct Withholding: Sendable {
-    /// Why resources that are not urgent may not be fetched now; nil where they may.
-    package var deferral: Deferral?
-    /// Targets that no run may fetch until somebody says so.
-    package var aside: PausedTargets
-
-    package init(deferral: Deferral? = nil, aside: PausedTargets) {
-        (self.deferral, self.aside) = (deferral, aside)
-    }
-
-    /// Whether every file may be fetched.
-    package var isEmpty: Bool { deferral == nil && aside.isEmpty }
-
+extension Plan {
     /// Why the one request that brings the bytes of these steps is not made; nil where it may be.
     ///
     /// It is made as long as one of them is wanted, or is urgent.
-    package func deferral(of positions: [Int], in plan: Plan) -> Deferral? {
+    ///
+    /// - Parameters:
+    ///   - deferral: why resources that are not urgent may not be fetched now; nil where they may.
+    ///   - aside: targets that no run may fetch until a user resumes them.
+    package func deferral(
+        of positions: [Int], _ deferral: Deferral?, aside: PausedTargets
+    ) -> Deferral? {
         if !aside.isEmpty,
-            positions.allSatisfy({ aside.contains(plan.steps.target(at: $0)) })
+            positions.allSatisfy({ aside.contains(steps.target(at: $0)) })
         {
             return .paused
         }
         guard let deferral else { return nil }
-        return plan.isUrgent(positions) ? nil : deferral
+        return isUrgent(positions) ? nil : deferral
     }
-}
 
-extension Plan {
     /// Whether one of the steps that share a request is urgent.
     func isUrgent(_ positions: [Int]) -> Bool {
         positions.contains { resource(of: steps[$0])?.isUrgent == true }
     }
-}
-
-/// The wishes from outside about the transfers of a run: not now, not until told, pause.
-struct Steering: Sendable {
-    /// What this run does not fetch.
-    var withheld: Withholding
-    /// Transfers that were told to end because of it.
-    var withdrawn: [Int: Deferral] = [:]
-    /// Transfers that are paused, and may not have begun.
-    var paused: Set<Int> = []
-
-    init(aside: PausedTargets) { withheld = Withholding(aside: aside) }
 }

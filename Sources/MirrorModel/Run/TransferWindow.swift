@@ -104,15 +104,9 @@ struct TransferWindow: Sendable {
 /// that does not answer fills its own share only. A transfer that has waited for a retry once does not
 /// count, so thousands of them can wait at the same time.
 package struct JobFeed: Sendable {
-    private struct Queue {
-        let host: Int
-        var positions: [Int]
-        var next = 0
-    }
-
     private struct Level {
         let priority: Int32
-        var queues: [Queue] = []
+        var queues: [(host: Int, positions: [Int], next: Int)] = []
         var turn = 0
         /// Where each host's queue is, while the feed is made.
         private var places: [Int: Int] = [:]
@@ -122,23 +116,18 @@ package struct JobFeed: Sendable {
         mutating func add(_ position: Int, of host: Int) {
             if let place = places[host] { return queues[place].positions.append(position) }
             places[host] = queues.count
-            queues.append(Queue(host: host, positions: [position]))
+            queues.append((host, [position], 0))
         }
 
         mutating func close() { places = [:] }
     }
 
-    private struct Account {
-        /// How many of its transfers have not been taken.
-        var left = 0
-        /// How many the loop knows, but for those that have waited.
-        var known = 0
-    }
-
     private let window: Int
     /// Lowest priority first; in each, a queue for each host that has any left there.
     private var levels: [Level] = []
-    private var hosts: [Account] = []
+    /// For each host how many transfers have not been taken, and how many the loop knows without those
+    /// that have waited.
+    private var hosts: [(left: Int, known: Int)] = []
     /// The place of each host in `hosts`.
     private var numbers: [Host: Int] = [:]
     /// How many transfers of one host the loop should know.
@@ -189,7 +178,7 @@ package struct JobFeed: Sendable {
             }
             if host == hosts.count {
                 numbers[entry.host] = host
-                hosts.append(Account())
+                hosts.append((0, 0))
             }
             hosts[host].left += 1
             count += 1
@@ -290,7 +279,7 @@ package struct JobFeed: Sendable {
         }
     }
 
-    private mutating func tally(_ host: Account, _ sign: Int) {
+    private mutating func tally(_ host: (left: Int, known: Int), _ sign: Int) {
         guard host.left > 0 else { return }
         if host.known < share { belowShare += sign }
         if host.known < (share + 1) / 2 { belowHalf += sign }

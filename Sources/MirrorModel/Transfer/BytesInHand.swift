@@ -131,6 +131,53 @@ struct BytesInHand: ~Copyable, Sendable {
     }
 }
 
+extension BytesInHand {
+    /// Compares complete bytes with what was declared and sent; pieces were compared before.
+    ///
+    /// Throws `Refusal` with `sizeMismatch` or `digestMismatch`.
+    ///
+    /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
+    ///   and sha256.
+    func verify(
+        size: Int64, digests: [Digest], piecesHold: Bool?, as file: borrowing WantedFile
+    ) throws(Refusal) -> Verification {
+        if let expected = file.expectation.size, expected != size {
+            throw Refusal(
+                .sizeMismatch,
+                "the file has \(Counted(size, "byte")), the manifest says \(expected)",
+                expected: String(expected), actual: String(size))
+        }
+        try BytesInHand.compare(digests, with: file.expectation.digests, of: "the manifest")
+        // The server's statements about its bytes count only where the manifest does not prove
+        // them.
+        if file.expectation.pin == nil {
+            try BytesInHand.compare(digests, with: sentDigests, of: "the server")
+        }
+        if piecesHold == false {
+            throw Refusal(.digestMismatch, "a piece does not have the digest in the manifest")
+        }
+        if file.expectation.pin != nil || piecesHold == true { return .digest }
+        let isProven =
+            file.expectation.size != nil || !file.expectation.digests.isEmpty
+            || !sentDigests.isEmpty || isFramed
+        return isProven ? .size : .none
+    }
+
+    private static func compare(
+        _ digests: [Digest], with expected: [Digest], of sayer: String
+    ) throws(Refusal) {
+        for expected in expected {
+            guard let actual = digests.first(where: { $0.algorithm == expected.algorithm }),
+                actual != expected
+            else { continue }
+            throw Refusal(
+                .digestMismatch,
+                "\(expected.algorithm.rawValue) is \(actual.hex), \(sayer) says \(expected.hex)",
+                expected: expected.description, actual: actual.description)
+        }
+    }
+}
+
 /// The length of the part in hand, and the version that its bytes belong to.
 package struct PartState: Sendable, Hashable {
     /// The number of verified bytes from the start.

@@ -114,13 +114,10 @@ package struct HostPace: Sendable {
     package mutating func ended(isFull: Bool, now: Int64) {
         value += HostPace.endValue
         guard case .opening(var rounds) = phase else { return }
-        let verdict = rounds.ended(limit: limit, most: most, isFull: isFull, now: now)
+        let found = rounds.ended(limit: limit, most: most, isFull: isFull, now: now)
         phase = .opening(rounds)
-        switch verdict {
-        case .proceed: break
-        case .grow(let number): limit = number
-        case .settle(let number): settle(at: number, now: now)
-        }
+        guard let found else { return }
+        if found.isFinal { settle(at: found.number, now: now) } else { limit = found.number }
     }
 
     /// Notes a connection, and how many milliseconds passed from the wish for it to its setup.
@@ -312,16 +309,6 @@ struct OpeningRounds: Sendable {
     /// The longest round, as a multiple of the time that a new connection and a response took.
     static let longestRound: Int64 = 4
 
-    /// The result of a round.
-    enum Verdict: Sendable, Hashable {
-        /// No change yet.
-        case proceed
-        /// The host gets `to` requests at once.
-        case grow(to: Int)
-        /// The host gets `at` requests at once, and that is its number.
-        case settle(at: Int)
-    }
-
     private var began: Int64
     private var ended = 0
     private var value: Int64 = 0
@@ -370,29 +357,32 @@ struct OpeningRounds: Sendable {
     /// Counts bytes of bodies.
     mutating func received(_ bytes: Int) { value += Int64(bytes) }
 
-    /// Counts a request that ended, and returns the result for the number.
+    /// Counts a request that ended; returns how many the host gets at once from now on, and whether
+    /// that is final. Nil changes nothing.
     ///
     /// - Parameter isFull: whether others wait for a place; if none does, the number proves
     ///   nothing.
-    mutating func ended(limit: Int, most: Int, isFull: Bool, now: Int64) -> Verdict {
+    mutating func ended(limit: Int, most: Int, isFull: Bool, now: Int64) -> (
+        number: Int, isFinal: Bool
+    )? {
         ended += 1
         value += HostPace.endValue
         wasFull = wasFull && isFull
         let elapsed = now - began
-        guard ended >= limitAtBegin, elapsed >= OpeningRounds.leastRound else { return .proceed }
+        guard ended >= limitAtBegin, elapsed >= OpeningRounds.leastRound else { return nil }
         let rate = Double(value) / Double(elapsed)
         defer { restart(limit: limit, now: now) }
         guard wasFull else {
             earlier = nil
-            return .proceed
+            return nil
         }
         if let earlier, limit > earlier.limit, rate < earlier.rate * OpeningRounds.gain {
-            return .settle(at: earlier.limit)
+            return (earlier.limit, true)
         }
-        guard limit < most else { return .settle(at: limit) }
+        guard limit < most else { return (limit, true) }
         earlier = (limit, rate)
         limitAtBegin = min(most, limit * 2)
-        return .grow(to: limitAtBegin)
+        return (limitAtBegin, false)
     }
 
     /// Whether the round has taken so long that its requests cannot be short ones.

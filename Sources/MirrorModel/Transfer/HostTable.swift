@@ -7,7 +7,7 @@ struct HostTable: Sendable {
 
     private let perHost: Int?
     private let jobs: Int
-    private let policy: RetryPolicy
+    private let policy: TransferPolicy
     /// Picks a number from 0 to its argument.
     let jitter: @Sendable (Int64) -> Int64
     /// The numbers of transfers at once that earlier runs found for hosts.
@@ -24,7 +24,7 @@ struct HostTable: Sendable {
     private(set) var unansweredPlaces = 0
 
     init(
-        perHost: Int?, jobs: Int, policy: RetryPolicy, remembered: [Host: Int],
+        perHost: Int?, jobs: Int, policy: TransferPolicy, remembered: [Host: Int],
         jitter: @escaping @Sendable (Int64) -> Int64
     ) {
         self.perHost = perHost.map { max(1, $0) }
@@ -208,7 +208,7 @@ package struct Outage: Sendable {
 
     /// Notes a try that failed, and sets the time of the next.
     mutating func fail(
-        _ failure: TransportFailure, took: Int64, last: Int, now: Int64, policy: RetryPolicy,
+        _ failure: TransportFailure, took: Int64, last: Int, now: Int64, policy: TransferPolicy,
         jitter: (Int64) -> Int64
     ) {
         // An early try is not counted among the tries of the ladder.

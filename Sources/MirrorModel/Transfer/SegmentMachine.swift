@@ -121,48 +121,37 @@ package struct SegmentMachine: Sendable {
 // MARK: More connections for the bytes in hand
 
 extension TransferMachine {
-    /// The positions of the sources that may fetch ranges of the bytes in hand.
-    ///
-    /// The source that is asked already comes first. The list is empty where a single connection
-    /// has to suffice, and in a download that has to be clean.
-    package var segmentSources: [Int] { wasCleaned ? [] : course.segmentSources }
-
-    /// The request for a range of the bytes in hand, from one of the `segmentSources`.
-    package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
-        course.segment(of: range, from: position)
-    }
-
     /// Notes that bytes of a further connection were added to the part.
-    package mutating func joined(by provenance: Provenance) { course.bytes.join(provenance) }
+    package mutating func joined(by provenance: Provenance) { bytes.join(provenance) }
 
     /// Continues after the further connections, with `length` bytes in hand from the start.
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
-        course.progressed(to: length)
-        course.bytes.breakOff()
-        guard length == course.knownTotal else { return course.askForMissing() }
-        course.bytes.complete()
+        progressed(to: length)
+        bytes.breakOff()
+        guard length == knownTotal else { return askForMissing() }
+        bytes.complete()
         return TransferAction(.check)
     }
 
     /// Starts over, because a further connection learned that the source has another version.
     package mutating func versionChanged(_ refusal: Refusal) -> TransferAction {
-        course.startOver(refusal)
+        startOver(refusal)
     }
 
     /// Takes the offset at which bytes in hand begin again after the part's length.
     ///
     /// The next range ends there.
-    package mutating func know(gapEnd: Int64?) { course.bytes.know(gapEnd: gapEnd) }
+    package mutating func know(gapEnd: Int64?) { bytes.know(gapEnd: gapEnd) }
 }
 
-extension TransferCourse {
+extension TransferMachine {
     /// The positions of the sources that may fetch ranges of the bytes in hand, the current one first.
     ///
     /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
-    /// them, and where the size is known.
-    var segmentSources: [Int] {
+    /// them, and where the size is known. The list is empty in a download that has to be clean.
+    package var segmentSources: [Int] {
         let current = sources.current
-        guard !file.isPost, !asking.bypassesCaches, let reception = bytes.reception,
+        guard !wasCleaned, !file.isPost, !asking.bypassesCaches, let reception = bytes.reception,
             let part = bytes.part, reception.allowsRanges, knownTotal != nil,
             asking.plan.url.scheme != .file
         else { return [] }
@@ -176,7 +165,7 @@ extension TransferCourse {
     }
 
     /// The request for a range of the bytes in hand; nil where nothing vouches for its answer.
-    func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
+    package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
         guard let part = bytes.part else { return nil }
         let source = sources.states[position].source
         // The source that answers already is asked where it answered; others at their own URLs.

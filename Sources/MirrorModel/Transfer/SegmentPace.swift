@@ -1,11 +1,3 @@
-/// The number of connections over which one file is fetched.
-public enum SegmentLimit: Sendable, Hashable {
-    /// As many as raise the rate.
-    case automatic
-    /// A fixed number from the start; 1 is a single connection.
-    case fixed(Int)
-}
-
 /// Decides how many connections a transfer should have, from the rate of those it has.
 ///
 /// In automatic mode it begins with one connection. Once the rate is known, which takes a tenth of
@@ -46,25 +38,20 @@ package struct SegmentPace: Sendable {
         case settled
     }
 
-    private struct Window: Sendable {
-        let begin: Int64
-        let bytes: Int64?
-        let count: Int
-    }
-
-    private let limit: SegmentLimit
+    /// A fixed number; nil in automatic mode.
+    private let limit: Int?
     /// How many connections there should be.
     package private(set) var wanted: Int
     private var phase = Phase.quick
     /// The beginning of the measured time, and the bytes received until then.
-    private var window: Window?
+    private var window: (begin: Int64, bytes: Int64?, count: Int)?
     /// The number of connections before the last step, and its rate.
     private var earlier: (count: Int, rate: Double)?
 
     /// Begins with the wanted limit.
-    package init(_ limit: SegmentLimit) {
+    package init(_ limit: Int?) {
         self.limit = limit
-        if case .fixed(let count) = limit { wanted = max(1, count) } else { wanted = 1 }
+        wanted = max(1, limit ?? 1)
     }
 
     /// Notes an answer with a body.
@@ -73,7 +60,7 @@ package struct SegmentPace: Sendable {
     ///   - time: milliseconds from the wish for the request until its answer.
     ///   - missing: bytes that are missing.
     package mutating func answered(after time: Int64, missing: Int64) {
-        guard limit == .automatic, wanted == 1, window == nil, case .quick = phase,
+        guard limit == nil, wanted == 1, window == nil, case .quick = phase,
             time >= SegmentPace.measuring, missing >= SegmentPace.leastMissing
         else { return }
         wanted = HostPace.start
@@ -81,7 +68,7 @@ package struct SegmentPace: Sendable {
 
     /// Whether the number of connections is final.
     package var isSettled: Bool {
-        if case .settled = phase { true } else { limit != .automatic }
+        if case .settled = phase { true } else { limit != nil }
     }
 
     /// Evaluates the bytes received so far, and may change the wanted number.
@@ -96,7 +83,7 @@ package struct SegmentPace: Sendable {
     package mutating func look(
         bytes: Int64, missing: Int64, running: Int, isHeldBack: Bool, now: Int64
     ) {
-        guard limit == .automatic else { return }
+        guard limit == nil else { return }
         switch phase {
         case .settled: return
         case .resting(let until):
@@ -106,18 +93,18 @@ package struct SegmentPace: Sendable {
         case .quick, .careful: break
         }
         guard !isHeldBack, let window, window.count == running else {
-            window = Window(begin: now + settling, bytes: nil, count: running)
+            window = (begin: now + settling, bytes: nil, count: running)
             return
         }
         guard now >= window.begin else { return }
         guard let before = window.bytes else {
-            self.window = Window(begin: now, bytes: bytes, count: running)
+            self.window = (begin: now, bytes: bytes, count: running)
             return
         }
         let elapsed = now - window.begin
         guard elapsed >= measuring else { return }
         let rate = Double(bytes - before) * 1000 / Double(elapsed)
-        self.window = Window(begin: now, bytes: bytes, count: running)
+        self.window = (begin: now, bytes: bytes, count: running)
         conclude(rate: rate, running: running, missing: missing, now: now)
     }
 

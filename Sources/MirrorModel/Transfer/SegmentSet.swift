@@ -53,15 +53,15 @@ package struct SegmentSet: Sendable {
     /// Why the response on the transfer's own connection was refused; no connection begins then.
     fileprivate var refusal: Refusal?
 
-    package init(_ plan: Segmentation, limit: SegmentLimit) {
+    package init(_ plan: Segmentation, limit: Int?) {
         self.plan = plan
         isShared = plan.hasRangesBeyond
         pace = SegmentPace(limit)
     }
 
     /// Whether a transfer that misses this many bytes may have more than one connection.
-    package static func mayDivide(missing: Int64, limit: SegmentLimit) -> Bool {
-        limit != .fixed(1) && missing >= leastMissing
+    package static func mayDivide(missing: Int64, limit: Int?) -> Bool {
+        limit != 1 && missing >= leastMissing
     }
 
     /// How many connections there are.
@@ -346,39 +346,6 @@ extension TransferMachine {
             let segment = segment(of: assignment.start..<assignment.end, from: source)
         else { return nil }
         return SegmentSet.Opening(plan: plan, assignment: assignment, machine: segment)
-    }
-}
-
-/// Transfers that several connections may fetch, and those whose connections need a look.
-package struct SegmentedTransfers: Sendable {
-    /// All these transfers.
-    package private(set) var ids: Set<Int> = []
-    /// Tells when their numbers of connections were last compared with the received bytes.
-    package var paced = LoadMeter()
-    private var unlooked: Set<Int> = []
-
-    package init() {}
-
-    /// Whether a transfer needs a look.
-    package var hasUnlooked: Bool { !unlooked.isEmpty }
-
-    /// Adds a transfer: several connections may fetch it from now on.
-    package mutating func insert(_ id: Int) {
-        ids.insert(id)
-        unlooked.insert(id)
-    }
-
-    /// Removes a transfer: only one connection fetches it.
-    package mutating func remove(_ id: Int) { ids.remove(id) }
-
-    /// Notes that a transfer needs a look.
-    package mutating func look(at id: Int) { unlooked.insert(id) }
-
-    /// Returns the transfers that need a look, and clears the list.
-    package mutating func takeUnlooked() -> Set<Int> {
-        if unlooked.isEmpty { return [] }
-        defer { unlooked = [] }
-        return unlooked
     }
 }
 

@@ -3,22 +3,13 @@
 /// A failing source is left for the next one before any wait. After a wait all sources have a
 /// chance again, except those that ended for this run.
 struct SourceChoice: ~Copyable, Sendable {
-    /// When the current source is asked.
-    enum Turn {
-        /// At once.
-        case now
-        /// After `milliseconds`, as try number `number` of all sources.
-        case later(milliseconds: Int64, number: Int)
-        /// Never: all sources have ended, or were tried often enough.
-        case never
-    }
-
     var states: [SourceState]
     /// The position of the source being asked.
     private(set) var current = 0
     /// Sources that failed since the last wait.
     private var failedInRound: Set<Int> = []
-    private var ladder = Ladder()
+    /// The waits since the transfer last made progress: their number, and their sum in milliseconds.
+    private var (retries, waited): (Int, Int64) = (0, 0)
     /// The sources that requests went to before the current one, in order.
     private var left: [Int] = []
     /// The source of the last request; nil before the first.
@@ -70,7 +61,7 @@ struct SourceChoice: ~Copyable, Sendable {
     }
 
     /// Counts retries from 0 again, because bytes came.
-    mutating func progressed() { ladder = Ladder() }
+    mutating func progressed() { (retries, waited) = (0, 0) }
 
     /// Ends the current source for this run.
     mutating func end(with error: MirrorError) { states[current].ending = error }
@@ -111,30 +102,33 @@ extension SourceChoice {
     /// Moves to the next source that did not fail since the last wait and whose host may be asked.
     ///
     /// If there is none, the transfer waits, and then asks the first source whose host may be asked
-    /// by then.
+    /// by then. Nil when all sources have ended, or were tried often enough. Otherwise the wait in
+    /// milliseconds, and as which try of all sources the next one counts; nil where it is made at once.
     ///
     /// - Parameters:
     ///   - after: the number of seconds for which the server asks to be left alone.
     ///   - isAtOnce: whether no wait is needed where no other source is left.
     ///   - stays: whether the current source is asked again, at once.
     mutating func moveOn(
-        after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false, _ policy: RetryPolicy
-    ) -> Turn {
+        after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false, _ policy: TransferPolicy
+    ) -> (wait: Int64, number: Int?)? {
         if let after { states[current].closedFor = after * 1000 }
         if isAtOnce, nextInRound == nil || stays { failedInRound.remove(current) }
         if let next = stays ? current : nextInRound {
             current = next
-            return .now
+            return (0, nil)
         }
         let live = live
-        guard ladder.retries < policy.retries, !live.isEmpty else { return .never }
-        let backOff = ladder.next(policy, jitter: jitter)
+        guard retries < policy.retries, !live.isEmpty else { return nil }
+        retries += 1
+        let backOff = policy.wait(beforeRetry: retries, waited: waited, jitter: jitter)
+        waited += backOff
         let wait = max(backOff, live.map { states[$0].closedFor }.min() ?? 0)
         let open = live.filter { states[$0].closedFor <= wait }
         // A source whose host was left alone so far had no chance yet.
         current = open.first { !failedInRound.contains($0) } ?? open.first ?? current
         failedInRound = []
-        return .later(milliseconds: wait, number: ladder.retries + 1)
+        return (wait, retries + 1)
     }
 
     /// The first source that may be asked at once.
@@ -240,32 +234,21 @@ extension SourceChoice {
 
 /// How long to wait before trying again: exponential back-off with full jitter, from 0.5 s to 30 s.
 ///
-/// Jitter alone may draw a ladder of short waits, and a ladder that ends after five seconds does
-/// not outlive a server that restarts. So the last wait makes up for the shortfall of the ones
-/// before it: the seven retries of the default take at least 22 s, and 31 s on average.
-package struct RetryPolicy: Sendable, Hashable {
-    /// How often all sources are tried again.
-    package var retries: Int
-    /// The longest wait in seconds.
-    package var longestWait: Int64
-
+/// Jitter alone may draw only short waits, and retries that end after five seconds do not outlive a
+/// server that restarts. So the last wait makes up for the shortfall of the ones before it: the seven
+/// retries of the default take at least 22 s, and 31 s on average.
+extension TransferPolicy {
     /// The ceiling of the first wait in milliseconds; each further one is twice as high.
     static let firstCeiling: Int64 = 500
     /// The highest ceiling in milliseconds.
     static let highestCeiling: Int64 = 30_000
-    /// The least length of a whole ladder of waits, as a share of its average.
+    /// The least sum of all waits, as a share of its average.
     static let leastShare = 0.72
-
-    /// Takes the two limits.
-    package init(retries: Int, longestWait: Int64) {
-        self.retries = retries
-        self.longestWait = longestWait
-    }
 
     /// The wait in milliseconds before a retry, counted from 1.
     ///
     /// - Parameters:
-    ///   - waited: the sum of this ladder's waits so far, in milliseconds.
+    ///   - waited: the sum of the waits so far, in milliseconds.
     ///   - jitter: picks a number from 0 to its argument, evenly.
     package func wait(
         beforeRetry retry: Int, waited: Int64 = 0, jitter: (Int64) -> Int64
@@ -278,7 +261,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// The longest wait that may be drawn for a retry, counted from 1, in milliseconds.
     private func ceiling(of retry: Int) -> Int64 {
         let exponent = min(max(retry, 1) - 1, 20)
-        let doubled = min(RetryPolicy.firstCeiling << Int64(exponent), RetryPolicy.highestCeiling)
+        let doubled = min(Self.firstCeiling << Int64(exponent), Self.highestCeiling)
         return min(doubled, longestMilliseconds)
     }
 
@@ -287,26 +270,12 @@ package struct RetryPolicy: Sendable, Hashable {
         return overflow ? .max : max(0, milliseconds)
     }
 
-    /// The least sum of all waits of a ladder, in milliseconds.
+    /// The least sum of all waits, in milliseconds.
     ///
-    /// Ladders with more steps than the default are long enough by themselves.
+    /// More retries than the default take long enough by themselves.
     private var leastTotal: Int64 {
         guard (1...10).contains(retries) else { return 0 }
         let ceilings = (1...retries).reduce(into: Int64(0)) { $0 += ceiling(of: $1) }
-        return Int64(Double(ceilings) / 2 * RetryPolicy.leastShare)
-    }
-}
-
-/// The waits of a transfer since it last made progress: their number and their sum.
-struct Ladder: Sendable, Hashable {
-    private(set) var retries = 0
-    private var waited: Int64 = 0
-
-    /// The next wait, in milliseconds.
-    mutating func next(_ policy: RetryPolicy, jitter: (Int64) -> Int64) -> Int64 {
-        retries += 1
-        let wait = policy.wait(beforeRetry: retries, waited: waited, jitter: jitter)
-        waited += wait
-        return wait
+        return Int64(Double(ceilings) / 2 * TransferPolicy.leastShare)
     }
 }

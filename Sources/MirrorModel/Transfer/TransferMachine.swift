@@ -13,11 +13,13 @@
 /// twice for each source; then that source is asked without a range. No source sends more than two
 /// whole bodies in one run, and bytes that cannot be resumed are received three times at most.
 ///
-/// The machine finds out what an event means. What follows is the course's (`TransferCourse`), with
-/// a part for each question: `SourceChoice` who is asked next, `TransferRequests` for what,
-/// `BytesInHand` what there is. `BytesVerdict` says whether complete bytes are right.
+/// It has a part for each question: `SourceChoice` which source is asked next, `TransferRequests` for
+/// what, `BytesInHand` what there is, and whether complete bytes are right.
 package struct TransferMachine: ~Copyable, Sendable {
-    var course: TransferCourse
+    let file: WantedFile
+    var sources: SourceChoice
+    var asking: TransferRequests
+    var bytes: BytesInHand
     /// Whether the one clean download after a mismatch was begun.
     ///
     /// It follows a mismatch for which no single source could be blamed.
@@ -32,64 +34,63 @@ package struct TransferMachine: ~Copyable, Sendable {
         jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     ) {
         precondition(!sources.isEmpty, "a transfer has at least one source")
-        course = TransferCourse(
-            file: WantedFile(
-                target: target, isPost: isPost, expectation: expectation, policy: policy,
-                local: isPost ? nil : local),
-            sources: SourceChoice(sources, jitter: jitter),
-            asking: TransferRequests(at: sources[0].url, isPost: isPost),
-            bytes: BytesInHand(part, isPost: isPost))
+        file = WantedFile(
+            target: target, isPost: isPost, expectation: expectation, policy: policy,
+            local: isPost ? nil : local)
+        self.sources = SourceChoice(sources, jitter: jitter)
+        asking = TransferRequests(at: sources[0].url, isPost: isPost)
+        bytes = BytesInHand(part, isPost: isPost)
     }
 
     /// The number of requests so far.
-    package var requests: Int { course.asking.count }
+    package var requests: Int { asking.count }
 
     /// The part in hand.
-    package var part: PartState? { course.bytes.part }
+    package var part: PartState? { bytes.part }
 
     /// The body being received.
-    package var reception: Reception? { course.bytes.reception }
+    package var reception: Reception? { bytes.reception }
 
     /// Digests that servers sent for the bytes in hand.
-    package var sentDigests: [Digest] { course.bytes.sentDigests }
+    package var sentDigests: [Digest] { bytes.sentDigests }
 
     /// The first action.
     package mutating func begin() -> TransferAction {
-        if let part, let total = course.knownTotal, part.length > total {
-            course.bytes.dropPart()
-            return TransferAction(course.request(), dropsPart: true)
+        if let part, let total = knownTotal, part.length > total {
+            bytes.dropPart()
+            return TransferAction(request(), dropsPart: true)
         }
-        course.sources.begin(with: part?.identity)
-        return TransferAction(course.request())
+        sources.begin(with: part?.identity)
+        return TransferAction(request())
     }
 
     /// Continues after a wait; credentials that were waited for did not come.
     package mutating func waited() -> TransferAction {
-        course.endRenewal().map { course.end($0) } ?? TransferAction(course.request())
+        endRenewal().map { end($0) } ?? TransferAction(request())
     }
 
     /// Continues with other credentials, or without any for the reason that is given; nil where the
     /// transfer does not wait for credentials any more.
     package mutating func renewed(without reason: String?) -> TransferAction? {
-        guard var refusal = course.endRenewal() else { return nil }
-        guard let reason else { return course.renewed(after: refusal) }
+        guard var refusal = endRenewal() else { return nil }
+        guard let reason else { return renewed(after: refusal) }
         refusal.cause += ", and no other credentials were supplied: \(reason)"
-        return course.end(refusal)
+        return end(refusal)
     }
 
     /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
-    package mutating func know(closedFor: [Int64]) { course.sources.know(closedFor: closedFor) }
+    package mutating func know(closedFor: [Int64]) { sources.know(closedFor: closedFor) }
 
     /// Takes what is known of the protocols that a source's host speaks.
     package mutating func know(_ protocols: HostProtocols, of source: Int) {
-        course.sources.states[source].protocols.learn(protocols)
+        sources.states[source].protocols.learn(protocols)
     }
 
     /// The next request, over a protocol that its host speaks by what other transfers have found since
     /// it was decided.
     package mutating func adapted(to protocols: HostProtocols) -> RequestPlan {
-        know(protocols, of: course.asking.plan.source)
-        return course.asking.setProtocol(course.sources, isPost: course.file.isPost)
+        know(protocols, of: asking.plan.source)
+        return asking.setProtocol(sources, isPost: file.isPost)
     }
 }
 
@@ -98,63 +99,63 @@ package struct TransferMachine: ~Copyable, Sendable {
 extension TransferMachine {
     /// Evaluates the head of a response.
     package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
-        if course.asking.plan.isRefused(by: head.status) { return course.askOverAnotherProtocol() }
+        if asking.plan.isRefused(by: head.status) { return askOverAnotherProtocol() }
         // The connection is another host's: a connection of its own leads to the right one.
-        if head.status == 421, !course.file.isPost, let action = course.askUnshared() {
+        if head.status == 421, !file.isPost, let action = askUnshared() {
             return action
         }
-        let omitsRange = course.sources.endOmission()
+        let omitsRange = sources.endOmission()
         let evaluator = ResponseEvaluator(
-            plan: course.asking.plan, source: course.sources.key, part: part,
-            local: course.file.local, expectation: course.file.expectation,
-            policy: course.file.policy, target: course.file.target)
+            plan: asking.plan, source: sources.key, part: part,
+            local: file.local, expectation: file.expectation,
+            policy: file.policy, target: file.target)
         switch evaluator.judge(head, at: now) {
         case .receive(let reception): return receive(reception, omitsRange: omitsRange)
         case .notModified(let answer):
             return TransferAction(.confirm(answer), dropsPart: part != nil)
         case .partIsComplete:
-            course.bytes.complete()
+            bytes.complete()
             return TransferAction(.check)
-        case .startOver(let refusal): return course.startOver(refusal)
+        case .startOver(let refusal): return startOver(refusal)
         case .askPlainly:
-            course.sources.states[course.sources.current].asksPlainly = true
-            return TransferAction(course.request())
-        case .askWhole(let refusal): return course.askWhole(refusal)
+            sources.states[sources.current].asksPlainly = true
+            return TransferAction(request())
+        case .askWhole(let refusal): return askWhole(refusal)
         case .askWithoutRange:
-            course.sources.states[course.sources.current].omitsRange = true
-            return TransferAction(course.request())
-        case .askUnshared(let refusal): return course.askUnshared() ?? course.end(refusal)
+            sources.states[sources.current].omitsRange = true
+            return TransferAction(request())
+        case .askUnshared(let refusal): return askUnshared() ?? end(refusal)
         case .redirect(let location):
-            do { try course.asking.follow(head, to: location, at: now) } catch {
-                return course.end(error)
+            do { try asking.follow(head, to: location, at: now) } catch {
+                return end(error)
             }
-            return TransferAction(course.hop())
+            return TransferAction(hop())
         case .retry(let refusal, let after):
-            guard !course.file.isPost else { return course.end(refusal, isRetryable: true) }
-            return course.retry(refusal, after: after)
-        case .refuse(let refusal) where refusal.status == 401: return course.askCredentials(refusal)
-        case .refuse(let refusal): return course.end(refusal)
+            guard !file.isPost else { return end(refusal, isRetryable: true) }
+            return retry(refusal, after: after)
+        case .refuse(let refusal) where refusal.status == 401: return askCredentials(refusal)
+        case .refuse(let refusal): return end(refusal)
         }
     }
 
     private mutating func receive(_ reception: Reception, omitsRange: Bool) -> TransferAction {
         var action = TransferAction(.receive(reception))
         if reception.isRange {
-            course.bytes.continue(reception, isGuarded: course.asking.plan.ifRange != nil)
+            bytes.continue(reception, isGuarded: asking.plan.ifRange != nil)
             return action
         }
         action.dropsPart = part != nil
         var answer = reception.answer
-        if let part, course.asking.plan.asksRange || omitsRange {
-            course.sources.states[course.sources.current].restarts += 1
-            if omitsRange { course.sources.states[course.sources.current].refusesRanges = true }
+        if let part, asking.plan.asksRange || omitsRange {
+            sources.states[sources.current].restarts += 1
+            if omitsRange { sources.states[sources.current].refusesRanges = true }
             let reason = part.reasonToBeginAgain(reception)
             if reason.code == .rangeIgnored { answer = answer.with(ranges: .refused) }
-            action.notice = .restart(cause: course.failure(reason), attempt: requests)
+            action.notice = .restart(cause: failure(reason), attempt: requests)
         }
         let identity =
-            reception.isDoubtful ? PartIdentity.anonymous : course.file.identity(of: reception)
-        course.begin(reception, identity: identity, answer: answer)
+            reception.isDoubtful ? PartIdentity.anonymous : file.identity(of: reception)
+        begin(reception, identity: identity, answer: answer)
         return action
     }
 }
@@ -168,31 +169,31 @@ extension TransferMachine {
     ///   not have ended a body without a length (RFC 9112 §9.8).
     package mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
-        if isCut, reception.framing == .unbounded, course.lacksProofOfLength {
+        if isCut, reception.framing == .unbounded, lacksProofOfLength {
             return interrupted(.cutUnseen(at: length), length: length)
         }
         if reception.isDoubtful, let total = reception.total, length != total {
-            return course.askWhole(.wrongLength(length, of: total))
+            return askWhole(.wrongLength(length, of: total))
         }
         let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
         if let end, length < end {
             return interrupted(.cutShort(at: length, of: end), length: length)
         }
-        course.progressed(to: length)
-        course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
+        progressed(to: length)
+        bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
         guard let total = reception.total, length != total else { return TransferAction(.check) }
         // A range that ends early is progress; a whole body that ends early is another file.
         if length < total, reception.isRange {
-            return course.continueRange(from: reception, length: length)
+            return continueRange(from: reception, length: length)
         }
-        return course.end(.wrongLength(length, of: total), dropsPart: true)
+        return self.end(.wrongLength(length, of: total), dropsPart: true)
     }
 
     /// Reacts to more bytes than the reception's limit allows.
     package mutating func exceeded(limit: Int64) -> TransferAction {
-        let isDeclared = course.file.expectation.size != nil || reception?.total != nil
-        course.bytes.breakOff()
-        return course.end(.tooManyBytes(limit: limit, isDeclared: isDeclared), dropsPart: true)
+        let isDeclared = file.expectation.size != nil || reception?.total != nil
+        bytes.breakOff()
+        return end(.tooManyBytes(limit: limit, isDeclared: isDeclared), dropsPart: true)
     }
 
     /// Decides about the hashed bytes; declared pieces were compared with their digests.
@@ -202,45 +203,46 @@ extension TransferMachine {
     package mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
         -> TransferAction
     {
-        let verdict = BytesVerdict(
-            size: size, digests: digests, piecesHold: piecesHold, of: course.file, course.bytes)
-        switch verdict {
-        case .wrongSize(let refusal): return course.end(refusal, dropsPart: true)
-        case .wrongDigest(let refusal): return wrongBytes(refusal)
-        case .right(let verification):
-            guard var answer = course.bytes.answer else {
-                let refusal = Refusal(.internalError, "bytes without an answer")
-                return TransferAction(.fail(course.failure(refusal)))
-            }
-            if part?.isSegmented == true { answer = answer.with(ranges: .honoured) }
-            return TransferAction(.accept(verification, answer))
+        let verification: Verification
+        do throws(Refusal) {
+            verification = try bytes.verify(
+                size: size, digests: digests, piecesHold: piecesHold, as: file)
+        } catch {
+            guard error.code == .sizeMismatch else { return wrongBytes(error) }
+            return end(error, dropsPart: true)
         }
+        guard var answer = bytes.answer else {
+            let refusal = Refusal(.internalError, "bytes without an answer")
+            return TransferAction(.fail(failure(refusal)))
+        }
+        if part?.isSegmented == true { answer = answer.with(ranges: .honoured) }
+        return TransferAction(.accept(verification, answer))
     }
 
     private mutating func wrongBytes(_ refusal: Refusal) -> TransferAction {
         var refusal = refusal
-        if course.bytes.answer?.mediaType.map(MediaRange.isPage) == true,
-            Expectation.refusesHTML(at: course.file.target, replacing: nil)
+        if bytes.answer?.mediaType.map(MediaRange.isPage) == true,
+            Expectation.refusesHTML(at: file.target, replacing: nil)
         {
             refusal.cause += "; the bytes are a page of HTML, and the network may want a login"
             refusal.mayHeal = true
         }
         // A single bad connection of several, even to one source, may be to blame.
         let isBlameless = (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
-        let source = course.sources.current
+        let source = sources.current
         if !isBlameless || part?.isOfOneGo == true {
-            course.sources.states[source].wrongBodies += 1
+            sources.states[source].wrongBodies += 1
         }
-        let isOnly = course.sources.states.count == 1
-        course.asking.bypassesCaches = isBlameless || isOnly
-        guard isBlameless || isOnly && course.sources.states[source].wrongBodies < 2 else {
-            return course.end(refusal, dropsPart: true)
+        let isOnly = sources.states.count == 1
+        asking.bypassesCaches = isBlameless || isOnly
+        guard isBlameless || isOnly && sources.states[source].wrongBodies < 2 else {
+            return end(refusal, dropsPart: true)
         }
         if isBlameless { wasCleaned = true }
-        let notice = TransferAction.Notice.restart(
-            cause: course.failure(refusal), attempt: requests)
-        course.bytes.drop()
-        return TransferAction(course.request(), dropsPart: true, notice: notice)
+        let notice = TransferEvent.restart(
+            cause: failure(refusal), attempt: requests)
+        bytes.drop()
+        return TransferAction(request(), dropsPart: true, notice: notice)
     }
 }
 
@@ -251,17 +253,17 @@ extension TransferMachine {
     ///
     /// - Parameter held: the number of bytes in hand. If none is missing, the body ends by itself.
     package func mayBreakOff(held: Int64) -> Bool {
-        if course.file.isPost { return false }
+        if file.isPost { return false }
         guard held > 0, let part, let reception else { return reception == nil || held == 0 }
-        return held != course.knownTotal && reception.allowsRanges
-            && course.mayResume(part, from: course.sources.current)
+        return held != knownTotal && reception.allowsRanges
+            && mayResume(part, from: sources.current)
     }
 
     /// Breaks the request off; the next one continues with the `length` bytes in hand.
     package mutating func brokenOff(length: Int64?) -> TransferAction {
-        course.progressed(to: length)
-        course.bytes.breakOff()
-        return TransferAction(course.request())
+        progressed(to: length)
+        bytes.breakOff()
+        return TransferAction(request())
     }
 }
 
@@ -270,7 +272,7 @@ extension TransferMachine {
 extension TransferMachine {
     /// Whether a failure says only that the host may speak another protocol.
     package func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
-        course.bytes.reception == nil && course.asking.plan.isRefused(by: failure)
+        bytes.reception == nil && asking.plan.isRefused(by: failure)
     }
 
     /// Reacts to a failure of the transport, before a response or amid a body.
@@ -278,28 +280,28 @@ extension TransferMachine {
     /// - Parameter length: the present length of the part in hand, where there is one.
     package mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
     {
-        let hasProgressed = course.progressed(to: length)
-        if mayRefuseProtocol(failure) { return course.askOverAnotherProtocol() }
-        course.bytes.breakOff()
-        if failure.isMisplaced, !course.file.isPost || !failure.wasSent,
-            let action = course.askUnshared()
+        let hasProgressed = progressed(to: length)
+        if mayRefuseProtocol(failure) { return askOverAnotherProtocol() }
+        bytes.breakOff()
+        if failure.isMisplaced, !file.isPost || !failure.wasSent,
+            let action = askUnshared()
         {
             return action
         }
         if let check = checkOfAll(length: length) { return check }
         let refusal = Refusal(failure.code, failure.cause)
-        guard failure.isPassing else { return course.end(refusal, isRetryable: false) }
-        guard !course.file.isPost || !failure.wasSent else {
-            return course.end(refusal, isRetryable: true)
+        guard failure.isPassing else { return end(refusal, isRetryable: false) }
+        guard !file.isPost || !failure.wasSent else {
+            return end(refusal, isRetryable: true)
         }
-        if let action = course.failForWaste(refusal) { return action }
+        if let action = failForWaste(refusal) { return action }
         // Another source would have to begin again, and this one has just brought bytes.
-        let stays = hasProgressed && course.continuesOnlyHere
+        let stays = hasProgressed && continuesOnlyHere
         // The line worked until the connection broke, so a wait has no purpose.
         let isAtOnce =
             hasProgressed && (stays || failure.code == .connectionLost)
-            && course.file.policy.retries > 0
-        var action = course.retry(refusal, after: nil, isAtOnce: isAtOnce, stays: stays)
+            && file.policy.retries > 0
+        var action = retry(refusal, after: nil, isAtOnce: isAtOnce, stays: stays)
         action.waitsForNetwork = true
         return action
     }
@@ -311,46 +313,41 @@ extension TransferMachine {
     ///
     /// - Parameter wait: the time until the host is tried again, in milliseconds.
     package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
-        course.bytes.breakOff()
+        bytes.breakOff()
         let refusal = Refusal(failure.code, failure.cause)
-        guard !course.file.isPost || !failure.wasSent else {
-            return course.end(refusal, isRetryable: true)
+        guard !file.isPost || !failure.wasSent else {
+            return end(refusal, isRetryable: true)
         }
-        return course.leave(refusal, closedFor: wait)
+        return leave(refusal, closedFor: wait)
     }
 
-    /// Moves to another source, because the host does not answer and the request was not made.
-    ///
-    /// Returns nil when no other source is left, and the transfer has to wait for the host.
-    package mutating func elsewhere() -> TransferAction? { course.moveElsewhere() }
-
-    /// Ends the source, because its host gave no answer in a whole ladder of tries.
+    /// Ends the source, because its host gave no answer in all of its tries.
     ///
     /// - Parameter wasAsked: whether this transfer's request was the last try; otherwise it was not
     ///   made.
     package mutating func hostIsDown(
         _ host: String, _ outage: Outage, wasAsked: Bool
     ) -> TransferAction {
-        if !wasAsked { course.asking.takeBack() }
-        course.bytes.breakOff()
-        return course.end(.hostIsDown(host, outage), isRetryable: outage.failure.isPassing)
+        if !wasAsked { asking.takeBack() }
+        bytes.breakOff()
+        return end(.hostIsDown(host, outage), isRetryable: outage.failure.isPassing)
     }
 
     /// Ends the source, because its host asked to be left alone for longer than we wait.
     ///
     /// The request was not made.
     package mutating func heldOff(seconds: Int64) -> TransferAction {
-        course.asking.takeBack()
-        return course.end(.heldOff(seconds: seconds, course.file.policy), isRetryable: true)
+        asking.takeBack()
+        return end(.heldOff(seconds: seconds, file.policy), isRetryable: true)
     }
 
     /// Ends the source for a reason found here, before or amid its bytes.
     ///
     /// - Parameter length: the present length of the part in hand; nil before the source's bytes.
     package mutating func refused(_ refusal: Refusal, length: Int64? = nil) -> TransferAction {
-        course.progressed(to: length)
-        course.bytes.breakOff()
-        return checkOfAll(length: length) ?? course.end(refusal)
+        progressed(to: length)
+        bytes.breakOff()
+        return checkOfAll(length: length) ?? end(refusal)
     }
 
     /// The check of bytes that a failure ended when none was missing; nil where some are.
@@ -358,7 +355,7 @@ extension TransferMachine {
     /// Another source could send nothing. The check comes before the move to it, because this source
     /// is to blame if the bytes are wrong.
     private func checkOfAll(length: Int64?) -> TransferAction? {
-        length != nil && course.hasAllPinnedBytes ? TransferAction(.check) : nil
+        length != nil && hasAllPinnedBytes ? TransferAction(.check) : nil
     }
 }
 
@@ -368,8 +365,8 @@ package struct TransferAction: Sendable {
     package var next: Next
     /// Whether the part in hand is dropped first.
     package var dropsPart: Bool
-    /// The notice for an observer, where there is one.
-    package var notice: Notice?
+    /// The event for observers, where there is one: a retry or a restart.
+    package var notice: TransferEvent?
     /// The time for which the server asked that its host be left alone, in seconds.
     package var hostHold: Int64?
     /// What was learned about the protocols of the requested host.
@@ -379,7 +376,7 @@ package struct TransferAction: Sendable {
     /// Whether the wait is for other credentials of the current source, which come as `renewed`.
     package var asksCredentials = false
 
-    init(_ next: Next, dropsPart: Bool = false, notice: Notice? = nil) {
+    init(_ next: Next, dropsPart: Bool = false, notice: TransferEvent? = nil) {
         self.next = next
         self.dropsPart = dropsPart
         self.notice = notice
@@ -401,15 +398,6 @@ package struct TransferAction: Sendable {
         case confirm(Answer)
         /// No source could give the bytes: the end.
         indirect case fail(MirrorError)
-    }
-
-    /// An event for observers that does not end the transfer.
-    package indirect enum Notice: Sendable {
-        /// A passing failure; the next request is made after `waitMilliseconds`.
-        case retry(
-            cause: MirrorError, attempt: Int, waitMilliseconds: Int64, tries: RetryTries? = nil)
-        /// The bytes so far are dropped.
-        case restart(cause: MirrorError, attempt: Int)
     }
 }
 
@@ -438,15 +426,10 @@ struct SourceState: Sendable {
     /// Whether the request under way leaves the range out, because the one before was refused.
     var omitsRange = false
 
-    /// What became of its credentials, once it had refused them.
-    var renewal = Renewal.none
-
-    enum Renewal: Sendable {
-        case none
-        /// Others are asked for, and if there are none, this is its ending.
-        indirect case awaited(Refusal)
-        case over
-    }
+    /// Its refusal while other credentials are awaited; without any, that is its ending.
+    var awaited: Refusal?
+    /// Whether other credentials were asked for.
+    var hasAskedCredentials = false
 
     /// Whether it is asked for ranges.
     var resumes: Bool { restarts < 2 && !refusesRanges && !omitsRange }

@@ -88,16 +88,14 @@ extension Confirmed {
     fileprivate func write(
         to database: inout Database, restamped: FileStamp?
     ) throws(IndexError) -> Bool {
-        switch row {
-        case .replaced(let record):
-            let stamp = restamped ?? record.stamp
-            if !isAdoption { return try FileRows.replace(record, stamp: stamp, in: &database) }
-            try FileRows.put(record, stamp: stamp, in: &database)
-            return true
-        case .confirmedAgain(let record, let now, let freshUntil):
+        if let again {
             return try FileRows.confirm(
-                record.target, at: now, freshUntil: freshUntil, in: &database)
+                target, at: again.at, freshUntil: again.freshUntil, in: &database)
         }
+        let stamp = restamped ?? record.stamp
+        if !isAdoption { return try FileRows.replace(record, stamp: stamp, in: &database) }
+        try FileRows.put(record, stamp: stamp, in: &database)
+        return true
     }
 }
 

@@ -107,6 +107,11 @@ package final class Descriptor: Sendable {
     }
 }
 
+/// The number of transfers or connections at once that the limit on open files allows (getrlimit(2)).
+///
+/// A transfer at work has a socket and a part open. A promotion has the file, its folder and that
+/// folder's parent open. As many promotions as transfers may run. The program itself needs
+/// descriptors for the index and its log, the lock, the root, open folders, and its threads' waits.
 extension Descriptor {
     /// How many files this process may have open (getrlimit(2), RLIMIT_NOFILE).
     package static var limit: Int {
@@ -115,5 +120,34 @@ extension Descriptor {
             return 1024
         }
         return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The most descriptors that are open besides those of transfers.
+    static let others = 32
+    /// The most descriptors of a server besides those of connections; each thread opens one more file.
+    static let othersOfServer = 48
+    /// The number of descriptors that a transfer has open, at work and promoted.
+    static let each = 4
+
+    /// The wanted number, or fewer; at least one.
+    package static func transfers(wanted: Int, limit: Int) -> Int {
+        min(wanted, max(1, (limit - others) / each))
+    }
+
+    /// The number of connections that a server may accept, at most the wanted one; at least one.
+    ///
+    /// Each has a socket and the file that it sends. Connections that find no place wait in the kernel's
+    /// queue; accepted ones would be refused because their files cannot be opened.
+    package static func connections(wanted: Int, limit: Int) -> Int {
+        min(wanted, max(1, (limit - othersOfServer) / 2))
+    }
+
+    /// The message for users when there are fewer; nil when there are not.
+    package static func limitNotice(wanted: Int, limit: Int) -> String? {
+        let count = transfers(wanted: wanted, limit: limit)
+        guard count < wanted else { return nil }
+        let transfers = count == 1 ? "1 transfer runs" : "\(count) transfers run"
+        return "This process may have \(limit) files open, so \(transfers) at once instead of "
+            + "\(wanted). `ulimit -n` raises that."
     }
 }

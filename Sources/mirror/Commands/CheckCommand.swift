@@ -159,7 +159,7 @@ struct CheckReport {
     }
 
     /// 0 for a sound manifest, 65 for an invalid one, 66 for one that cannot be read.
-    var exitCode: Int32 { error.map { ExitVerdict.code(for: $0.code) } ?? 0 }
+    var exitCode: Int32 { error.map { $0.code.exitCode } ?? 0 }
 }
 
 extension CheckCommand {

@@ -36,7 +36,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
         if Console.output.writeError != nil { throw ExitCode(74) }
         let errors = reports.compactMap(\.error)
         let healing = errors.count(where: \.isRetryable)
-        let code = ExitVerdict.code(healing: healing, lasting: errors.count - healing, stale: 0)
+        let code = Summary.exitCode(healing: healing, lasting: errors.count - healing, stale: 0)
         if code != 0 { throw ExitCode(code) }
     }
 

@@ -23,7 +23,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
         help: ArgumentHelp(
             "Connections for one large file: a number, or auto for as many as raise the rate.",
             valueName: "n|auto"))
-    var segments = SegmentLimit.automatic
+    var segments = JobCount.auto
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -55,7 +55,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     var env: [String] = []
 
     func validate() throws {
-        guard NumberRange.counts.contains(perHost ?? 1) else {
+        guard Configuration.counts.contains(perHost ?? 1) else {
             throw ValidationError("--per-host takes a whole number of at least 1.")
         }
     }
@@ -65,7 +65,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
         var configuration = connection.configuration
         if case .number(let number) = jobs { configuration.jobs = number }
         configuration.perHost = perHost
-        configuration.segments = segments
+        if case .number(let number) = segments { configuration.segments = number }
         configuration.transfer.sizeLimit = maxSize?.bytes
         configuration.transfer.isStrict = strict
         configuration.transferLimit = maxTransfer?.bytes

@@ -46,27 +46,6 @@ extension DeleteLimit: ExpressibleByArgument {
     public init?(argument: String) { self.init(text: argument) }
 }
 
-extension SegmentLimit: ExpressibleByArgument {
-    /// Reads an argument: `auto`, or a number of at least 1; nil when it is neither.
-    public init?(argument: String) {
-        if argument == "auto" {
-            self = .automatic
-        } else if let count = Int(argument), NumberRange.counts.contains(count) {
-            self = .fixed(count)
-        } else {
-            return nil
-        }
-    }
-
-    /// A default as a user would type it.
-    public var defaultValueDescription: String {
-        switch self {
-        case .automatic: "auto"
-        case .fixed(let count): String(count)
-        }
-    }
-}
-
 extension Target: ExpressibleByArgument {
     /// A shell suggests the targets that the manifests or the root have.
     public static var defaultCompletionKind: CompletionKind { Suggestions.targets }
@@ -112,7 +91,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
     init?(argument: String) {
         if argument == "auto" {
             self = .auto
-        } else if let number = Int(argument), NumberRange.counts.contains(number) {
+        } else if let number = Int(argument), Configuration.counts.contains(number) {
             self = .number(number)
         } else {
             return nil

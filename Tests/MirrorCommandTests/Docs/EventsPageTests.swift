@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func everyEventHasItsRow() throws {
-        let source = try DocsPage("Sources/MirrorModel/Run/EventEncoder.swift").text()
+        let source = try DocsPage("Sources/MirrorModel/Run/Event+JSON.swift").text()
         let start = try #require(source.split(separator: "var name: String {").last)
         let body = try #require(start.split(separator: "\n    }\n").first)
         let rows = try page.tableKeys(beneath: "Events of a run")

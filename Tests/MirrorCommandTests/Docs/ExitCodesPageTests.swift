@@ -6,10 +6,10 @@ import Testing
 @Suite struct ExitCodesPageTests {
     /// What the verdict gives, `plan --exit-code`, and the two signals.
     private static let codes: Set<String> = {
-        var codes = Set(FailureCode.allCases.map { ExitVerdict.code(for: $0) })
+        var codes = Set(FailureCode.allCases.map { $0.exitCode })
         codes.formUnion([0, 2, 129, 130, 143])
-        codes.insert(ExitVerdict.code(healing: 1, lasting: 0, stale: 0))
-        codes.insert(ExitVerdict.code(healing: 0, lasting: 1, stale: 0))
+        codes.insert(Summary.exitCode(healing: 1, lasting: 0, stale: 0))
+        codes.insert(Summary.exitCode(healing: 0, lasting: 1, stale: 0))
         return Set(codes.map(String.init))
     }()
 

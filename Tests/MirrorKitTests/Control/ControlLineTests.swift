@@ -76,7 +76,7 @@ import Testing
             body: .progress(Event.Progress(target: target, bytes: 4, size: 9, rate: 2)),
             totals: totals)
         var json = JSONWriter()
-        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
+        event.write(to: &json, alwaysWithTotals: true)
         let read = try #require(EventDecoder.event(in: json.take()))
         #expect(read.totals == totals)
         guard case .progress(let progress) = read.body else {

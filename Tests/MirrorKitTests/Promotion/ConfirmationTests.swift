@@ -35,8 +35,8 @@ import Testing
         } else {
             try tree.folder.write("HELLO", to: "Caches/a")
         }
-        let again = Confirmed(.confirmedAgain(record, at: PromotionTree.time, freshUntil: nil))
-        for confirmed in [again, Confirmed(.replaced(by: record))] {
+        let again = Confirmed(record, again: (PromotionTree.time, nil))
+        for confirmed in [again, Confirmed(record)] {
             let error = await tree.confirm(confirmed)
             #expect(error?.code == .sourceChanged)
             #expect(error?.isRetryable == true)
@@ -49,7 +49,7 @@ import Testing
     @Test func whatWasTouchedWhileItsSourceWasAskedIsConfirmed() async throws {
         let record = try await tree.put("Caches/a", "hello")
         try tree.folder.write("hello", to: "Caches/a")
-        let confirmed = Confirmed(.confirmedAgain(record, at: PromotionTree.time, freshUntil: nil))
+        let confirmed = Confirmed(record, again: (PromotionTree.time, nil))
         #expect(await tree.confirm(confirmed) == nil)
         await tree.promoter.stop()
     }
@@ -62,7 +62,7 @@ import Testing
             Issue.record("no file")
             return
         }
-        let confirmed = Confirmed(.replaced(by: record), planned: edited)
+        let confirmed = Confirmed(record, planned: edited)
         #expect(await tree.confirm(confirmed) == nil)
         try tree.folder.write("hello", to: "Documents/a")
         #expect(await tree.confirm(confirmed)?.code == .sourceChanged)
@@ -72,7 +72,7 @@ import Testing
     /// The row speaks of a file that is gone, so that the next run reads the one that is there.
     @Test func aFileThatIsRewrittenOnceMoreIsReadByTheNextRun() async throws {
         let record = try await rewrittenTwice()
-        let confirmed = Confirmed(.replaced(by: record), isRewritten: true)
+        let confirmed = Confirmed(record, isRewritten: true)
         #expect(await tree.confirm(confirmed) == nil)
         #expect(try tree.record("Caches/a")?.stamp == record.stamp)
         #expect(try stamp() != record.stamp)
@@ -86,7 +86,7 @@ import Testing
     ) async throws {
         let record = try await rewrittenTwice()
         let confirmed = Confirmed(
-            .replaced(by: record), isAdoption: isAdoption, isRewritten: true, mode: mode)
+            record, isAdoption: isAdoption, isRewritten: true, mode: mode)
         #expect(await tree.confirm(confirmed)?.code == .sourceChanged)
         await tree.promoter.stop()
     }

@@ -52,7 +52,7 @@ import Testing
         guard case .file(let stamp, _) = try tree.look("Caches/in/dl") else { return }
         var record = try tree.landing("Caches/in/dl", "1").record
         record.stamp = stamp
-        let confirmed = Confirmed(.replaced(by: record), isAdoption: true, serverName: key)
+        let confirmed = Confirmed(record, isAdoption: true, serverName: key)
         #expect(await tree.confirm(confirmed) == nil)
         #expect(try tree.serverName(key) == ("Caches/in/dl", true))
         await tree.promoter.stop()
@@ -123,7 +123,7 @@ import Testing
             }
             let set = SetLanding(
                 number: 0, set: .init(owners: ["m"], folder: nil),
-                landings: [SetLanding.Member(0, landing)], removals: [])
+                landings: [(0, landing)], removals: [])
             tree.promoter.submit([
                 PromotionWork(task: .landSet(set), number: 0, receiver: listener)
             ])

@@ -62,22 +62,24 @@ struct SetGround {
     func set(_ tree: PromotionTree) throws -> SetLanding {
         let names = ["a", "deep/b"]
         let landings = try names.enumerated().map { position, name in
-            SetLanding.Member(
-                position, try tree.landingOfPart(path(name), SetGround.new[name] ?? ""))
+            (
+                position: position,
+                landing: try tree.landingOfPart(path(name), SetGround.new[name] ?? "")
+            )
         }
         let gone = Removal(
             target: try Target(path("gone")), stamp: try tree.record(path("gone"))?.stamp)
         return SetLanding(
             number: 0,
             set: .init(owners: ["m"], folder: way.isExchange ? way.rawValue : nil),
-            landings: landings, removals: [.init(2, gone)])
+            landings: landings, removals: [(2, gone)])
     }
 
     /// Promotes a set of new files, whose texts are their paths.
     func promoteMany(_ paths: [String], _ probe: PromotionProbe) async throws {
         let tree = try PromotionTree(folder, probe)
         let landings = try paths.enumerated().map { position, path in
-            SetLanding.Member(position, try tree.landingOfPart(path, path))
+            (position: position, landing: try tree.landingOfPart(path, path))
         }
         _ = await promote(
             SetLanding(

@@ -104,7 +104,7 @@ import Testing
         ("jobs is 0; 1 is the least.", { $0.jobs = 0 }),
         ("jobs is 9223372036854775807; 1048576 is the most.", { $0.jobs = .max }),
         ("perHost is 0; 1 is the least.", { $0.perHost = 0 }),
-        ("segments is 0; 1 is the least.", { $0.segments = .fixed(0) }),
+        ("segments is 0; 1 is the least.", { $0.segments = 0 }),
         ("transfer.retries is -1; 0 is the least.", { $0.transfer.retries = -1 }),
         ("transfer.retries is \(Int.max); 2147483647 is the most.", { $0.transfer.retries = .max }),
         ("transfer.longestWait is -1; 0 is the least.", { $0.transfer.longestWait = -1 }),

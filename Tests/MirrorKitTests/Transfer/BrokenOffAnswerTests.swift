@@ -64,7 +64,7 @@ import Testing
         let server = try OriginServer(responder: ShelfOrigin(shelf))
         defer { server.stop() }
         let limits = try await learned([try .fetching(server.url + "/f")]) {
-            $0.segments = .fixed(4)
+            $0.segments = 4
         }
         #expect(limits.allSatisfy { $0 >= 8 }, "\(limits)")
     }

@@ -51,7 +51,7 @@ import Testing
         try nginx.put("slow/long", long)
         let rig = try TransferRig {
             $0.certificateAuthorities = nginx.certificate
-            $0.segments = .fixed(3)
+            $0.segments = 3
         }
         let result = await rig.run(
             try job(nginx.url("https"), "slow/long", id: 1, size: long.count))

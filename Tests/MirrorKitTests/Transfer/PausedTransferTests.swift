@@ -59,7 +59,7 @@ import Testing
         defer { server.stop() }
         let rig = try TransferRig {
             $0.jobs = 1
-            $0.segments = .fixed(1)
+            $0.segments = 1
         }
         let result = try await pauseAmid(rig, server, goesOn)
         #expect(rig.bytes(result) == bytes)
@@ -82,7 +82,7 @@ import Testing
         defer { server.stop() }
         let rig = try TransferRig {
             $0.jobs = 3
-            $0.segments = .fixed(3)
+            $0.segments = 3
         }
         let result = try await pauseAmid(rig, server, goesOn)
         #expect(rig.bytes(result) == bytes)

@@ -62,7 +62,7 @@ import Testing
         let origin = origin(waitingFor: count)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(count) }
+        let rig = try TransferRig { $0.segments = count }
         let result = await rig.run(try .fetching(server.url + "/f"))
         #expect(rig.bytes(result) == bytes)
         #expect(result?.received?.sha256 == ByteHasher.digest(.sha256, of: bytes))
@@ -77,7 +77,7 @@ import Testing
         let server = try OriginServer(responder: origin(waitingFor: 2, most: most))
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.segments = .fixed(16)
+            $0.segments = 16
             $0.perHost = 2
         }
         let result = await rig.run(try .fetching(server.url + "/f"))
@@ -91,7 +91,7 @@ import Testing
         let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 5)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(3) }
+        let rig = try TransferRig { $0.segments = 3 }
         rig.loop.submit([try .fetching(server.url + "/f")])
         await origin.waitForRequests(6)
         rig.loop.cancelAll()
@@ -111,7 +111,7 @@ import Testing
         let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 3)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(2) }
+        let rig = try TransferRig { $0.segments = 2 }
         rig.loop.submit([try .fetching(server.url + "/f")])
         await origin.waitForRequests(4)
         rig.loop.cancelAll()
@@ -163,7 +163,7 @@ import Testing
         shelf.put("/f", bytes)
         let second = try OriginServer(responder: ShelfOrigin(shelf))
         defer { second.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(3) }
+        let rig = try TransferRig { $0.segments = 3 }
         let result = await rig.run(
             try .fetching(
                 first.url + "/f", second.url + "/f",
@@ -199,7 +199,7 @@ import Testing
         let second = try OriginServer(responder: origin)
         defer { second.stop() }
         let rig = try TransferRig {
-            $0.segments = .fixed(connections)
+            $0.segments = connections
             $0.transfer.retries = 0
         }
         _ = await rig.run(try .fetching(breaking.url + "/f", expectation: expectation))
@@ -236,7 +236,7 @@ import Testing
         shelf.put("/f", bytes)
         let second = try OriginServer(responder: ShelfOrigin(shelf))
         defer { second.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(3) }
+        let rig = try TransferRig { $0.segments = 3 }
         rig.loop.submit([try .fetching(earlierServer.url + "/f", expectation: expectation)])
         await earlier.waitForRequests(6)
         rig.loop.cancelAll()
@@ -258,7 +258,7 @@ import Testing
         let origin = origin(waitingFor: 2)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(4) }
+        let rig = try TransferRig { $0.segments = 4 }
         rig.loop.submit([try .fetching(server.url + "/f")])
         rig.loop.pause(1)
         rig.loop.resume(1)
@@ -269,7 +269,7 @@ import Testing
         let stalling = origin(waitingFor: 0, isHeld: Box(true), holdingFrom: 1)
         let server = try OriginServer(responder: stalling)
         defer { server.stop() }
-        let rig = try TransferRig { $0.segments = .fixed(3) }
+        let rig = try TransferRig { $0.segments = 3 }
         rig.loop.submit([try .fetching(server.url + "/f")])
         await stalling.waitForRequests(3)
         rig.loop.cancel([1], discardingPart: true)

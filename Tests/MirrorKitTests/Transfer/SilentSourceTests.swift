@@ -20,7 +20,7 @@ import Testing
     /// Its tests end long before a stall would end the wait.
     private func rig(connections: Int) throws -> TransferRig {
         try TransferRig {
-            $0.segments = .fixed(connections)
+            $0.segments = connections
             $0.rateLimit = RateLimit(6 << 20)
         }
     }

@@ -91,6 +91,7 @@ final class TransferRig: Sendable {
         switch body.content {
         case .memory(let bytes): return bytes
         case .part(let name, _): return folder.bytes(of: "tmp/" + name)
+        default: return nil
         }
     }
 }

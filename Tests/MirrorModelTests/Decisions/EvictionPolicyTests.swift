@@ -13,7 +13,8 @@ import Testing
     }
 
     private func evicted(_ files: [CachedFile], quota: Int64) -> [String] {
-        EvictionReport(root: "/r", isDryRun: true, quota: quota, of: files).evicted.map(\.target.name)
+        EvictionReport(root: "/r", isDryRun: true, quota: quota, of: files)
+            .evicted.map(\.target.name)
     }
 
     @Test(

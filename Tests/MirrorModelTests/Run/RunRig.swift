@@ -169,7 +169,7 @@ struct RunRig {
 
     /// A body of three bytes.
     static func received(
-        _ content: ReceivedBody.Storage = .memory([1, 2, 3])
+        _ content: Landing.Content = .memory([1, 2, 3])
     ) throws -> TransferEvent {
         let key = SourceKey(text: "a")
         return .ended(

@@ -1,34 +1,26 @@
-/// Writes events as JSON objects, one for each, as docs/events.md describes them.
-///
-/// Keys that do not apply are null.
-package struct EventEncoder: Sendable {
-    /// Whether events other than `progress` have the run's totals too.
-    private let alwaysWithTotals: Bool
+/// Events as JSON objects, as docs/events.md describes them.
+extension Event {
+    /// Writes the event as one JSON object; keys that do not apply are null.
+    public func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
 
+    /// Writes the event as one JSON object.
+    ///
     /// - Parameter alwaysWithTotals: whether events other than `progress` have the run's totals too.
-    package init(alwaysWithTotals: Bool = false) { self.alwaysWithTotals = alwaysWithTotals }
-
-    /// Writes an event as one JSON object.
-    package func write(_ event: Event, to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter, alwaysWithTotals: Bool) {
         writer.object { json in
             json.member("v", 1)
-            json.member("event", event.body.name)
-            json.member("run", event.run)
-            json.member("time", event.time.rfc3339)
-            event.body.writeMembers(to: &json)
+            json.member("event", body.name)
+            json.member("run", run)
+            json.member("time", time.rfc3339)
+            body.writeMembers(to: &json)
             var hasTotals = alwaysWithTotals
-            if case .progress = event.body { hasTotals = true }
+            if case .progress = body { hasTotals = true }
             if hasTotals {
                 json.key("total")
-                json.object { event.totals.writeMembers(to: &$0) }
+                json.object { totals.writeMembers(to: &$0) }
             }
         }
     }
-}
-
-extension Event {
-    /// Writes the event as one JSON object; keys that do not apply are null.
-    public func write(to writer: inout JSONWriter) { EventEncoder().write(self, to: &writer) }
 }
 
 extension Event.Body {

@@ -2,7 +2,7 @@ import MirrorModel
 import Testing
 
 /// The exit code that follows from what happened.
-@Suite struct ExitVerdictTests {
+@Suite struct ExitCodeTests {
     @Test(arguments: FailureCode.allCases) func everyFailureCodeHasItsExitCode(failure: FailureCode)
     {
         let expected: Int32 =
@@ -21,9 +21,9 @@ import Testing
             case .indexNewer: 78
             default: 1
             }
-        #expect(ExitVerdict.code(for: failure) == expected)
+        #expect(failure.exitCode == expected)
         #expect(
-            ExitVerdict.code(endedBy: failure, healing: 1, lasting: 0, stale: 1) == expected)
+            Summary.exitCode(endedBy: failure, healing: 1, lasting: 0, stale: 1) == expected)
     }
 
     @Test(
@@ -33,15 +33,15 @@ import Testing
     func lastingFailuresOutweighPassingOnes(
         healing: Int, lasting: Int, stale: Int, code: Int32
     ) {
-        #expect(ExitVerdict.code(healing: healing, lasting: lasting, stale: stale) == code)
+        #expect(Summary.exitCode(healing: healing, lasting: lasting, stale: stale) == code)
         #expect(
-            ExitVerdict.code(endedBy: nil, healing: healing, lasting: lasting, stale: stale)
+            Summary.exitCode(endedBy: nil, healing: healing, lasting: lasting, stale: stale)
                 == code)
     }
 
     @Test func aDeadlineDoesNotHideWhatWillNotHeal() {
-        #expect(ExitVerdict.code(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
-        #expect(ExitVerdict.code(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)
-        #expect(ExitVerdict.code(endedBy: .transferLimit, healing: 0, lasting: 1, stale: 0) == 77)
+        #expect(Summary.exitCode(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
+        #expect(Summary.exitCode(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)
+        #expect(Summary.exitCode(endedBy: .transferLimit, healing: 0, lasting: 1, stale: 0) == 77)
     }
 }

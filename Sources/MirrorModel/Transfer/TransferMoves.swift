@@ -1,14 +1,6 @@
-/// The course of a transfer: which move follows, after a success or a failure.
-///
-/// The moves are few: ask the current source, start over there, move on to another source at once
-/// or after a wait, fail. The machine above finds out what happened; the course knows what there is
-/// and who is left, and so what comes next.
-struct TransferCourse: ~Copyable, Sendable {
-    let file: WantedFile
-    var sources: SourceChoice
-    var asking: TransferRequests
-    var bytes: BytesInHand
-
+/// The moves of a transfer: ask the current source, start over there, move on to another source at
+/// once or after a wait, fail.
+extension TransferMachine {
     /// The size of the whole file, as declared or as promised by the part's response.
     var knownTotal: Int64? { bytes.total(of: file) }
 
@@ -44,7 +36,7 @@ struct TransferCourse: ~Copyable, Sendable {
     mutating func begin(_ reception: Reception, identity: PartIdentity, answer: Answer) {
         bytes.begin(reception, identity: identity, answer: answer)
         guard let part = bytes.part, mayResume(part),
-            sources.states[sources.current].beginnings < TransferCourse.mostBeginnings
+            sources.states[sources.current].beginnings < TransferMachine.mostBeginnings
         else { return }
         sources.states[sources.current].beginnings += 1
         bytes.countFromStart()
@@ -57,7 +49,7 @@ struct TransferCourse: ~Copyable, Sendable {
 
 // MARK: Requests
 
-extension TransferCourse {
+extension TransferMachine {
     /// A new request to the current source, or the check of a part that needs no request.
     mutating func request() -> TransferAction.Next {
         if hasAllPinnedBytes { return .check }
@@ -75,7 +67,7 @@ extension TransferCourse {
     /// Drops the part, and asks the same source anew; no retry is spent.
     mutating func startOver(_ refusal: Refusal) -> TransferAction {
         sources.states[sources.current].restarts += 1
-        let notice = TransferAction.Notice.restart(
+        let notice = TransferEvent.restart(
             cause: failure(refusal), attempt: asking.count)
         bytes.drop()
         return TransferAction(request(), dropsPart: true, notice: notice)
@@ -133,34 +125,31 @@ extension TransferCourse {
 
 // MARK: Credentials
 
-extension TransferCourse {
+extension TransferMachine {
     /// How long other credentials are waited for, in milliseconds; a person may have to log in.
     private static let longestRenewal: Int64 = 300_000
 
     /// Waits for other credentials after a 401, once for each source; without any, that is its end.
     mutating func askCredentials(_ refusal: Refusal) -> TransferAction {
         let state = sources.states[sources.current]
-        guard case .none = state.renewal, state.source.mayRenewCredentials,
+        guard !state.hasAskedCredentials, state.source.mayRenewCredentials,
             asking.plan.carriesCredentials, !file.isPost
         else { return end(refusal) }
-        sources.states[sources.current].renewal = .awaited(refusal)
-        var action = TransferAction(.wait(milliseconds: TransferCourse.longestRenewal))
+        sources.states[sources.current].awaited = refusal
+        sources.states[sources.current].hasAskedCredentials = true
+        var action = TransferAction(.wait(milliseconds: TransferMachine.longestRenewal))
         action.asksCredentials = true
         return action
     }
 
     /// Ends the wait for other credentials; returns the source's refusal, or nil where there was no wait.
     mutating func endRenewal() -> Refusal? {
-        guard case .awaited(let refusal) = sources.states[sources.current].renewal else {
-            return nil
-        }
-        sources.states[sources.current].renewal = .over
-        return refusal
+        sources.states[sources.current].awaited.take()
     }
 
     /// Asks the source again with other credentials.
     mutating func renewed(after refusal: Refusal) -> TransferAction {
-        let notice = TransferAction.Notice.retry(
+        let notice = TransferEvent.retry(
             cause: failure(refusal, isRetryable: true), attempt: asking.count,
             waitMilliseconds: 0)
         return TransferAction(request(), notice: notice)
@@ -169,7 +158,7 @@ extension TransferCourse {
 
 // MARK: Failures
 
-extension TransferCourse {
+extension TransferMachine {
     /// Continues after a failure that may pass: with the next source first, then with a wait.
     ///
     /// - Parameters:
@@ -210,21 +199,13 @@ extension TransferCourse {
         from error: MirrorError, after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
         let turn = sources.moveOn(
-            after: after, isAtOnce: isAtOnce, stays: isAtOnce && (stays || mustStay),
-            RetryPolicy(file.policy))
-        switch turn {
-        case .now:
-            let notice = TransferAction.Notice.retry(
-                cause: error, attempt: asking.count, waitMilliseconds: 0)
-            return TransferAction(request(), notice: notice)
-        case .later(let wait, let number):
-            let tries = RetryTries(next: number, most: file.policy.retries + 1)
-            return TransferAction(
-                .wait(milliseconds: wait),
-                notice: .retry(
-                    cause: error, attempt: asking.count, waitMilliseconds: wait, tries: tries))
-        case .never: return fail(with: error)
-        }
+            after: after, isAtOnce: isAtOnce, stays: isAtOnce && (stays || mustStay), file.policy)
+        guard let turn else { return fail(with: error) }
+        let tries = turn.number.map { RetryTries(next: $0, most: file.policy.retries + 1) }
+        let notice = TransferEvent.retry(
+            cause: error, attempt: asking.count, waitMilliseconds: turn.wait, tries: tries)
+        return TransferAction(
+            tries == nil ? request() : .wait(milliseconds: turn.wait), notice: notice)
     }
 
     /// Leaves the current source, whose host is not asked for `wait` milliseconds.
@@ -241,8 +222,8 @@ extension TransferCourse {
     }
 
     /// Moves to another source, because the host of the current one does not answer and the request
-    /// was not made; nil when no other source is left.
-    mutating func moveElsewhere() -> TransferAction? {
+    /// was not made; nil when no other source is left, and the transfer has to wait for the host.
+    package mutating func elsewhere() -> TransferAction? {
         guard sources.moveElsewhere() else { return nil }
         asking.takeBack()
         return TransferAction(request())
@@ -255,7 +236,7 @@ extension TransferCourse {
 
 // MARK: Bytes that are received again
 
-extension TransferCourse {
+extension TransferMachine {
     /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
     ///
     /// Where another source is left, only the current one is given up.
