@@ -301,8 +301,19 @@ extension TransferSegments {
     private func note(
         _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
     ) {
-        guard let host = state.helpers[id]?.host else { return }
-        engine.note(state.ended(id, verdict, failure), about: host, for: transfer)
+        guard let host = state.helpers[id]?.host,
+            let found = state.ended(id, verdict, failure)
+        else { return }
+        if let protocols = found.protocols {
+            engine.register.dispatcher.know(protocols, of: host)
+            transfer.machine?.know(protocols, of: found.source)
+        }
+        if found.isCrowded { engine.register.dispatcher.refuseExtras(at: host) }
+        // A wait that is too long would fail transfers that never requested more connections.
+        if let hold = found.hold, hold <= engine.policy.longestWait {
+            let until = engine.work.clock.monotonic() + hold * 1000
+            engine.register.dispatcher.hold(host, until: until, isTooLong: false)
+        }
     }
 
     /// Ends one further connection, and keeps the bytes that it fetched.
@@ -362,7 +373,7 @@ extension TransferSegments {
 
 // MARK: The transfers that several connections fetch
 
-/// The segments of each transfer open and close its further engine. The number of connections is
+/// The segments of each transfer open and close its further connections. The number of connections is
 /// reviewed when bytes have come, a connection has ended, or the pace wants another number.
 extension TransferEngine {
     /// Prepares further connections when a body of the transfer's own connection begins. The wire
@@ -392,23 +403,6 @@ extension TransferEngine {
     /// Takes the verified ranges beyond the front of a part that a transfer resumes.
     func resumeSegments(_ plan: Segmentation, of transfer: Transfer) {
         if plan.hasRangesBeyond { transfer.segments = makeSegments(plan, of: transfer) }
-    }
-
-    /// Notes in the dispatcher what the end of a further connection says about its host.
-    func note(_ note: SegmentSet.HostNote?, about host: Host, for transfer: Transfer) {
-        switch note {
-        case nil: break
-        case .speaks(let protocols, let source):
-            register.dispatcher.know(protocols, of: host)
-            transfer.machine?.know(protocols, of: source)
-        case .asksForRest(let isCrowded, let hold):
-            if isCrowded { register.dispatcher.refuseExtras(at: host) }
-            // A wait that is too long would fail transfers that never requested more engine.
-            if let hold, hold <= policy.longestWait {
-                let until = work.clock.monotonic() + hold * 1000
-                register.dispatcher.hold(host, until: until, isTooLong: false)
-            }
-        }
     }
 
     private func makeSegments(_ plan: Segmentation, of transfer: Transfer) -> TransferSegments {

@@ -132,7 +132,7 @@ import Testing
         var set = set(3)
         let id = try #require(try open(&set))
         let verdict = set.answered(Self.tooMany, on: id, at: Machine.now)
-        guard case .asksForRest(isCrowded: true, hold: 7)? = set.ended(id, verdict, nil) else {
+        guard let found = set.ended(id, verdict, nil), found.isCrowded, found.hold == 7 else {
             throw Unexpected()
         }
         _ = set.close(id)

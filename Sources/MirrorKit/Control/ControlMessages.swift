@@ -325,7 +325,7 @@ extension Event.Again {
             attempt: Int(clamping: tree["attempt"]?.int ?? 1),
             wait: Int64(((tree["wait"]?.double ?? 0) * 1000).rounded()))
         if let next = tree["try"]?.int, let most = tree["tries"]?.int {
-            tries = RetryTries(next: Int(clamping: next), most: Int(clamping: most))
+            tries = (Int(clamping: next), Int(clamping: most))
         }
     }
 }

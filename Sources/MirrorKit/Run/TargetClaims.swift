@@ -23,7 +23,7 @@ final class TargetClaims: Sendable {
             return claimant == other
         }
 
-        func report(_ end: StepEnd) {
+        func report(_ end: Result<Event.Done, MirrorError>?) {
             for waiter in waiters {
                 waiter.mailbox.post(.input(.joined(waiter.position, end)))
             }
@@ -100,7 +100,7 @@ final class TargetClaims: Sendable {
     }
 
     /// Releases the claims of a step, and reports its end to the steps that wait for it.
-    func release(_ target: Target, by claimant: Claimant, _ end: StepEnd) {
+    func release(_ target: Target, by claimant: Claimant, _ end: Result<Event.Done, MirrorError>?) {
         let (own, named) = state.withLock { state in
             let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)
             return (
@@ -269,7 +269,7 @@ struct StepClaims: ~Copyable {
     }
 
     /// Releases a target, and reports the end of its step to the steps that wait for it.
-    func release(_ position: Int, _ target: Target, _ end: StepEnd) {
+    func release(_ position: Int, _ target: Target, _ end: Result<Event.Done, MirrorError>?) {
         engine.claims.release(target, by: claimant(position), end)
     }
 

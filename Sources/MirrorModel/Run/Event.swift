@@ -107,12 +107,12 @@ public struct Event: Sendable {
         /// Milliseconds until it begins.
         public var wait: Int64
         /// Which of how many tries follows after a wait; nil where they are not counted.
-        public var tries: RetryTries?
+        public var tries: (next: Int, most: Int)?
 
         /// Takes the values; the others have their defaults.
         public init(
             target: Target, cause: MirrorError, attempt: Int, wait: Int64,
-            tries: RetryTries? = nil
+            tries: (next: Int, most: Int)? = nil
         ) {
             self.tries = tries
             self.target = target

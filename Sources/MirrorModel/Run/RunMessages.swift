@@ -36,8 +36,9 @@ package enum RunInput: Sendable {
     case removed(Int, MirrorError?)
     /// A set was promoted, or left as it was.
     case setEnded(Int, SetResult)
-    /// The run that had a step's target has done with it.
-    case joined(Int, StepEnd)
+    /// The run that had a step's target has done with it; nil where that run ended early and gave the
+    /// target up.
+    case joined(Int, Result<Event.Done, MirrorError>?)
     /// No more bytes are to be asked for: of one target, or of all.
     case pause(Target?)
     /// Bytes may be asked for again.
@@ -85,7 +86,7 @@ package enum RunAction: Sendable {
     /// Parts that nothing will use are removed.
     case discard(parts: [String])
     /// A target is let go, and those that wait for it are told how the step ended.
-    case release(Int, Target, StepEnd)
+    case release(Int, Target, Result<Event.Done, MirrorError>?)
     /// The loop asks for no more bytes of these transfers.
     case pause([Int])
     /// The loop resumes these transfers.
@@ -94,17 +95,6 @@ package enum RunAction: Sendable {
     case cancel([Int], discardingParts: Bool)
     /// The run does not wait for what the disk still does.
     case abandonPromotions
-}
-
-/// How a step ended, for runs that waited for its target.
-package enum StepEnd: Sendable {
-    case done(Event.Done)
-    case failed(MirrorError)
-    /// The run that it belonged to ended early; a run that waited for it continues without it.
-    case abandoned
-
-    /// Whether it is the end of the target's step for those that waited, too.
-    var isKnown: Bool { if case .abandoned = self { false } else { true } }
 }
 
 /// A row to be read for a step.

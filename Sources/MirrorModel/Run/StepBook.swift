@@ -152,7 +152,7 @@ extension StepBook {
         // An end that another run brought has that run's times.
         done.trace = table[position]?.trace
         act(.tell(.done(done)))
-        close(position, .done(done), isPassedOn: true)
+        close(position, .success(done), isPassedOn: true)
     }
 
     /// Enters the end of a step whose bytes have their final name, or failed to get it.
@@ -187,7 +187,7 @@ extension StepBook {
     mutating func fail(_ position: Int, _ error: MirrorError) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
         let told = lose(position, error)
-        close(position, .failed(told), isPassedOn: error.code != .cancelled)
+        close(position, .failure(told), isPassedOn: error.code != .cancelled)
     }
 
     /// Enters the failure of a step that may not have been opened: its file was to be kept.
@@ -232,32 +232,31 @@ extension StepBook {
 
     /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
     /// run that wants the target does the step itself.
-    private mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
+    private mutating func close(
+        _ position: Int, _ end: Result<Event.Done, MirrorError>?, isPassedOn: Bool
+    ) {
         accounts.close(position)
         if !sets.isEmpty { sets.close(position) }
         noteRoom(position, end)
         let work = table.remove(position)
-        let hasFailed = if case .failed = end { true } else { false }
+        let hasFailed = if case .failure? = end { true } else { false }
         accounts.endTransfer(
             position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),
             hasFailed: hasFailed, at: now.elapsed)
-        letGo(position, isPassedOn || !isEnding ? end : .abandoned)
+        letGo(position, isPassedOn || !isEnding ? end : nil)
     }
 
     /// Lets the target of a step go that has ended, or that does not come in this run.
     ///
     /// A set takes its targets before its steps begin, so a step may have one that never began.
-    mutating func letGo(_ position: Int, _ end: StepEnd = .abandoned) {
+    mutating func letGo(_ position: Int, _ end: Result<Event.Done, MirrorError>? = nil) {
         guard claimed.remove(position) else { return }
         act(.release(position, plan.steps.target(at: position), end))
     }
 
-    private mutating func noteRoom(_ position: Int, _ end: StepEnd) {
+    private mutating func noteRoom(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
         guard plan.evictableFiles > 0 else { return }
-        switch end {
-        case .failed, .abandoned: break
-        case .done(let done): if done.outcome != .deferred { return }
-        }
+        if case .success(let done)? = end, done.outcome != .deferred { return }
         accounts.noteRoom(of: plan.steps[position])
     }
 
@@ -314,13 +313,13 @@ extension StepBook {
     mutating func breakOff(_ position: Int) {
         accounts.enterUnfinished(position)
         leaveOut(CollectionOfOne(position))
-        close(position, .abandoned, isPassedOn: false)
+        close(position, nil, isPassedOn: false)
     }
 
     /// Ends a step whose set was left as it was: it is counted, and has no event.
     mutating func leaveUnfinished(_ position: Int) {
         accounts.enterUnfinished(position)
-        close(position, .abandoned, isPassedOn: false)
+        close(position, nil, isPassedOn: false)
     }
 
     /// Ends the removals that do not come in this run.

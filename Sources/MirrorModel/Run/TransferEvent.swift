@@ -8,7 +8,8 @@ package enum TransferEvent: Sendable {
     case verifying(bytes: Int64)
     /// A passing failure; the next request follows after `waitMilliseconds`.
     case retry(
-        cause: MirrorError, attempt: Int, waitMilliseconds: Int64, tries: RetryTries? = nil)
+        cause: MirrorError, attempt: Int, waitMilliseconds: Int64,
+        tries: (next: Int, most: Int)? = nil)
     /// The bytes so far belong to another version, or cannot be continued.
     case restart(cause: MirrorError, attempt: Int)
     /// The last event of a job.

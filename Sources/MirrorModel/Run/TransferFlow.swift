@@ -189,10 +189,12 @@ extension TransferFlow {
     }
 
     /// Another run of the process brought a target to its end, or gave it up.
-    mutating func rejoin(_ position: Int, _ end: StepEnd, _ book: inout StepBook) {
+    mutating func rejoin(
+        _ position: Int, _ end: Result<Event.Done, MirrorError>?, _ book: inout StepBook
+    ) {
         if setClaims.letGo(position, book.sets) {
             // A file that needs no server, or that has ended meanwhile, is this run's own affair.
-            if end.isKnown, setClaims.stopWaiting(position, book.sets) {
+            if end != nil, setClaims.stopWaiting(position, book.sets) {
                 share(end, position, &book)
             }
             claimSets(&book)
@@ -201,11 +203,13 @@ extension TransferFlow {
         }
     }
 
-    private mutating func share(_ end: StepEnd, _ position: Int, _ book: inout StepBook) {
+    private mutating func share(
+        _ end: Result<Event.Done, MirrorError>?, _ position: Int, _ book: inout StepBook
+    ) {
         switch end {
-        case .done(let done): book.begin([position]) { _ in .sharesEnd(done) }
-        case .failed(let error): book.fail(position, error)
-        case .abandoned: return begin([position], &book)
+        case .success(let done): book.begin([position]) { _ in .sharesEnd(done) }
+        case .failure(let error): book.fail(position, error)
+        case nil: return begin([position], &book)
         }
         addFollowers(of: position, &book)
     }

@@ -20,7 +20,8 @@
 package struct Dispatcher: ~Copyable, Sendable {
     struct Place {
         var host: Int
-        var attempt: HostAttempt
+        /// The try: its number among all tries of a run, and when it began, in milliseconds.
+        var attempt: (transfer: Int, number: Int, began: Int64)
         let isBrief: Bool
         /// Whether it was given beyond the host's number, to learn that the host is not asked.
         var isBeyondLimit: Bool
@@ -146,9 +147,11 @@ extension Dispatcher {
         queue.occupy(host)
     }
 
-    private mutating func nextAttempt(of id: Int) -> HostAttempt {
+    private mutating func nextAttempt(
+        of id: Int
+    ) -> (transfer: Int, number: Int, began: Int64) {
         attempts += 1
-        return HostAttempt(transfer: id, number: attempts, began: now)
+        return (id, attempts, now)
     }
 
     /// Gives a transfer's place back.

@@ -115,7 +115,8 @@ struct HostTable: Sendable {
     /// A host that has answered before is away only when no connection to it can be made. The
     /// failure of a request that it took may be the request's own fault.
     mutating func failed(
-        _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
+        _ host: Int, _ failure: TransportFailure,
+        of attempt: (transfer: Int, number: Int, began: Int64), last: Int, now: Int64
     ) -> HostSilence {
         var outage: Outage
         var isNews = true
@@ -251,16 +252,6 @@ package struct Outage: Sendable {
         returns += 1
         isExtra = returns <= most
     }
-}
-
-/// One request's try at a host.
-struct HostAttempt: Sendable {
-    /// The transfer that made it.
-    let transfer: Int
-    /// The number of the try among all tries of a run.
-    let number: Int
-    /// When it began, in milliseconds.
-    let began: Int64
 }
 
 /// The state of one host: its reach, its running transfers and its waiting ones.

@@ -248,35 +248,29 @@ extension SegmentSet {
         if let source = helpers[id]?.assignment.source { barred.insert(source) }
     }
 
-    /// The lesson about a host from the end of a further connection.
-    package enum HostNote: Sendable {
-        /// It speaks other protocols than was known.
-        case speaks(HostProtocols, source: Int)
-        /// It asked for fewer requests, or to be left alone for `hold` seconds.
-        case asksForRest(isCrowded: Bool, hold: Int64?)
-    }
-
     /// Notes the end of a further connection.
     ///
-    /// Its source is left alone if the connection brought no response, or broke too early.
+    /// Its source is left alone if the connection brought no response, or broke too early. Returns what
+    /// that shows of its host: that it speaks other protocols than was known, or wants fewer requests,
+    /// or to be left alone for `hold` seconds.
     package mutating func ended(
         _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
-    ) -> HostNote? {
+    ) -> (source: Int, protocols: HostProtocols?, isCrowded: Bool, hold: Int64?)? {
         guard let helper = helpers[id] else { return nil }
         let (plan, source) = (helper.machine.plan, helper.assignment.source)
         if case .giveBack(let refusal, let hold)? = verdict {
             if plan.isRefused(by: refusal.status) {
-                return .speaks(HostProtocols(refusesHTTP1: true), source: source)
+                return (source, HostProtocols(refusesHTTP1: true), false, nil)
             }
             barred.insert(source)
             let isCrowded = refusal.status.map(StatusCode.isOverload) ?? false
-            return .asksForRest(isCrowded: isCrowded, hold: hold)
+            return (source, nil, isCrowded, hold)
         }
         if let failure, failure.isMisplaced {
-            return .speaks(HostProtocols(forbidsSharing: true), source: source)
+            return (source, HostProtocols(forbidsSharing: true), false, nil)
         }
         if verdict == nil, !helper.isReceiving, let failure, plan.isRefused(by: failure) {
-            return .speaks(HostProtocols(refusesHTTP1: true), source: source)
+            return (source, HostProtocols(refusesHTTP1: true), false, nil)
         }
         if helper.isReceiving, let assignment = self.plan.assignments[id] {
             // A response that ends well before its range is no better than one that breaks.

@@ -162,7 +162,8 @@ extension StartQueue {
 
     /// Notes a request that ended without a head, and returns its meaning for its host.
     mutating func failed(
-        _ attempt: HostAttempt, at host: Int, _ failure: TransportFailure, last: Int
+        _ attempt: (transfer: Int, number: Int, began: Int64), at host: Int,
+        _ failure: TransportFailure, last: Int
     ) -> HostSilence {
         if failure.wasSent { unanswered.insert(attempt.transfer) }
         dropEnded(host)
@@ -183,7 +184,9 @@ extension StartQueue {
     }
 
     /// Notes that a host had too much to do with a request.
-    mutating func backOff(_ attempt: HostAttempt, at host: Int) {
+    mutating func backOff(
+        _ attempt: (transfer: Int, number: Int, began: Int64), at host: Int
+    ) {
         hosts.states[host].pace?.backOff(requestBegan: attempt.began, now: now)
     }
 

@@ -201,7 +201,7 @@ extension TransferMachine {
         let turn = sources.moveOn(
             after: after, isAtOnce: isAtOnce, stays: isAtOnce && (stays || mustStay), file.policy)
         guard let turn else { return fail(with: error) }
-        let tries = turn.number.map { RetryTries(next: $0, most: file.policy.retries + 1) }
+        let tries = turn.number.map { (next: $0, most: file.policy.retries + 1) }
         let notice = TransferEvent.retry(
             cause: error, attempt: asking.count, waitMilliseconds: turn.wait, tries: tries)
         return TransferAction(

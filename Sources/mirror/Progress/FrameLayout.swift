@@ -109,8 +109,7 @@ struct FrameLayout {
             }
             let wait =
                 seconds > 0 ? "waiting \(DurationText(seconds: seconds))" : "trying again"
-            let which = tries.map { ", try \($0.next) of \($0.most)" } ?? ""
-            return ("\(wait): \(cause.printable)\(which)", true)
+            return ("\(wait): \(cause.printable)\(tries)", true)
         }
     }
 

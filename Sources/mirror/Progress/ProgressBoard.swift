@@ -9,7 +9,7 @@ struct ProgressBoard: Sendable {
         /// What it is doing.
         enum Doing: Sendable, Hashable {
             case connecting, resuming(from: Int64), receiving, copying, verifying, writing
-            case waiting(until: Instant, cause: String, tries: RetryTries?)
+            case waiting(until: Instant, cause: String, tries: String)
             case startingOver
         }
 
@@ -163,7 +163,7 @@ struct ProgressBoard: Sendable {
             .split(separator: "-").joined(separator: " ")
         return .waiting(
             until: Instant(milliseconds: time.milliseconds + again.wait), cause: cause,
-            tries: again.tries)
+            tries: again.tries.map { ", try \($0.next) of \($0.most)" } ?? "")
     }
 }
 

@@ -92,7 +92,7 @@ import Testing
             .retry(
                 .init(
                     target: try Target("Caches/a"), cause: cause, attempt: 5, wait: 8_400,
-                    tries: RetryTries(next: 2, most: 4))), at: 100_000)
+                    tries: (2, 4))), at: 100_000)
         #expect(words() == "waiting 9 s: 503, try 2 of 4")
         #expect(
             layout.lines(columns: 80, rows: 24, now: Instant(milliseconds: 109_000))[0]

@@ -61,7 +61,7 @@ import Testing
         rig.tell(.ready, occupied: [0])
         rig.tell(.cancel(rig.targets[0], discardingPart: false))
         #expect(rig.failed == ["a"])
-        rig.tell(.joined(0, .abandoned))
+        rig.tell(.joined(0, nil))
         #expect(rig.submitted == [1])
         try rig.receive(1)
         if isAtomic { rig.landSet() } else { rig.land(1) }

@@ -390,7 +390,7 @@ import Testing
             target: rig.targets[0], step: .fetch, outcome: .fetched, reason: .missing,
             verified: .size)
         done.bytesReceived = 3
-        rig.tell(.joined(0, .done(done)))
+        rig.tell(.joined(0, .success(done)))
         #expect(rig.done == ["a"])
         #expect(rig.released == [])
     }
@@ -398,7 +398,7 @@ import Testing
     @Test func whatAnotherRunGaveUpIsFetchedHere() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready, occupied: [0])
-        rig.tell(.joined(0, .abandoned))
+        rig.tell(.joined(0, nil))
         #expect(rig.submitted == [0])
     }
 
