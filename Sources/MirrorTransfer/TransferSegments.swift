@@ -299,7 +299,7 @@ extension TransferSegments {
 
     /// Notes in the dispatcher what the end of a further connection means for its host.
     private func note(
-        _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
+        _ id: Int, _ verdict: SegmentMachine.Action?, _ failure: TransportFailure?
     ) {
         guard let host = state.helpers[id]?.host,
             let found = state.ended(id, verdict, failure)

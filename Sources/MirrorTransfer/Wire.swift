@@ -99,7 +99,7 @@ final class ActiveRequest {
         /// The head decides alone: the next action of the transfer.
         case acted(TransferAction)
         /// The head decides alone: the verdict for a further connection.
-        case judged(SegmentMachine.Verdict)
+        case judged(SegmentMachine.Action)
         /// More bytes came than the limit allows.
         case exceeded(limit: Int64)
         /// The answer may belong to another request on the same connection.

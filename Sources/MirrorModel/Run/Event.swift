@@ -150,7 +150,7 @@ public struct Event: Sendable {
         /// Orphans that were removed with the old set.
         public var removed = 0
         /// What kept it from being promoted.
-        public var obstacle: SetObstacle?
+        public var obstacle: SetFailure?
         /// How many of its resources did so.
         public var obstacles = 0
         /// Whether the promotion had begun when it was stopped; the next run finishes it.

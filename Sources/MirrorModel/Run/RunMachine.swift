@@ -75,7 +75,7 @@ package final class RunMachine {
             if phase == .waiting {
                 changed += 1
             } else {
-                steps.book.accounts.ledger.enterKept(-1)
+                steps.book.accounts.counts.enterKept(-1)
             }
             steps.book.lose(position, error)
         case .lookedAtKept(let count):
@@ -108,20 +108,20 @@ package final class RunMachine {
     ///
     /// - Parameter parts: how much of each interrupted transfer a later run can go on from, in bytes.
     package func close(parts: [Int64], at elapsed: Int64) -> Summary {
-        steps.book.accounts.ledger.enterParts(parts)
-        let ledger = steps.book.accounts.ledger
+        steps.book.accounts.counts.enterParts(parts)
+        let counts = steps.book.accounts.counts
         var error: MirrorError?
         var exit: Int32?
         switch ending {
         case .error(let cause) where cause.code == .deadline:
-            error = .deadlineIsOver(steps.book.rules.deadline, ledger.summary)
+            error = .deadlineIsOver(steps.book.rules.deadline, counts.summary)
         case .error(let cause): error = cause
         case .interrupted(let code):
             exit = code
-            error = MirrorError(.cancelled, ledger.summary.interruption)
+            error = MirrorError(.cancelled, counts.summary.interruption)
         case .firstFailure, nil: break
         }
-        return ledger.closed(error: error, exit: exit, seconds: Double(elapsed) / 1000)
+        return counts.closed(error: error, exit: exit, seconds: Double(elapsed) / 1000)
     }
 }
 
@@ -150,7 +150,7 @@ extension RunMachine {
         let local = adopted + others
         // What was not looked at any more is not said to be there.
         let seen = lookedAt.map { min($0, kept) } ?? kept
-        steps.book.accounts.ledger.enterLeftOut(kept - seen)
+        steps.book.accounts.counts.enterLeftOut(kept - seen)
         steps.open(local, kept: seen - changed)
         queue = StepQueue(local)
         phase = .local
@@ -159,7 +159,7 @@ extension RunMachine {
 
     /// Nothing was begun: each resource was left out, and is counted as that.
     private func refuse(_ error: MirrorError) {
-        steps.book.accounts.ledger.enterLeftOut(plan.wantedSteps - changed)
+        steps.book.accounts.counts.enterLeftOut(plan.wantedSteps - changed)
         _ = note(.error(error))
         phase = .over
     }

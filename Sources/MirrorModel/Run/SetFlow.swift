@@ -107,7 +107,7 @@ struct SetFlow: ~Copyable {
     }
 
     /// Leaves the tree as it is: what the set holds is kept for the next run.
-    private mutating func leave(_ set: Int, _ obstacle: SetObstacle, _ book: inout StepBook) {
+    private mutating func leave(_ set: Int, _ obstacle: SetFailure, _ book: inout StepBook) {
         var end = Event.SetEnd(book.sets.sets.entries[set])
         end.obstacle = obstacle
         end.obstacles = book.sets.obstacles(of: set)
@@ -123,7 +123,7 @@ struct SetFlow: ~Copyable {
             }
         }
         book.leaveRemovals(book.sets.removals(of: set))
-        book.accounts.ledger.enterSetLeft()
+        book.accounts.counts.enterSetLeft()
         promotions[set].stage = .over
         book.act(.tell(.set(end)))
     }
@@ -168,7 +168,7 @@ extension SetFlow {
         for position in book.sets.removals(of: set) where book.accounts.open.contains(position) {
             book.depart(position, error)
         }
-        book.accounts.ledger.enterSetLeft()
+        book.accounts.counts.enterSetLeft()
         promotions[set].stage = .over
         book.act(.tell(.set(end)))
     }
@@ -371,7 +371,7 @@ struct SetClaims: ~Copyable {
 }
 
 /// What keeps a set from being promoted.
-public enum SetObstacle: Sendable, Hashable {
+public enum SetFailure: Sendable, Hashable {
     /// A resource of it failed.
     case failed(MirrorError)
     /// A file of it could not be confirmed, and may be of the old version.
@@ -427,7 +427,7 @@ struct SetProgress {
         /// How many of its steps are pending.
         var pending = 0
         /// What keeps it from being promoted; the first that is no deferral, else the first.
-        var obstacle: SetObstacle?
+        var obstacle: SetFailure?
         /// How many there are.
         var obstacles = 0
         /// Whether its transfers need not begin.
@@ -484,17 +484,17 @@ struct SetProgress {
 
 extension SetProgress {
     /// What keeps a set from being promoted; nil while nothing does.
-    func obstacle(of set: Int) -> SetObstacle? { states[set].obstacle }
+    func obstacle(of set: Int) -> SetFailure? { states[set].obstacle }
 
     /// How many things do.
     func obstacles(of set: Int) -> Int { states[set].obstacles }
 
     /// Notes what keeps the set of a step from being promoted.
-    mutating func note(_ obstacle: SetObstacle, at position: Int) {
+    mutating func note(_ obstacle: SetFailure, at position: Int) {
         if let set = set(of: position) { note(obstacle, ofSet: set) }
     }
 
-    mutating func note(_ obstacle: SetObstacle, ofSet set: Int) {
+    mutating func note(_ obstacle: SetFailure, ofSet set: Int) {
         states[set].obstacles += 1
         let known = states[set].obstacle
         if known == nil || known == .ended || known?.isDeferral == true && !obstacle.isDeferral {

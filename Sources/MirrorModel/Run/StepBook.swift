@@ -57,7 +57,7 @@ struct StepBook: ~Copyable {
 extension StepBook {
     /// Opens the steps that need no server and the transfers; so many files are kept as they are.
     mutating func open(_ local: [Int], kept: Int) {
-        accounts.ledger.enterKept(kept)
+        accounts.counts.enterKept(kept)
         accounts.open(local)
         accounts.open(sharing.leaders)
         accounts.open(sharing.followers.values.joined())
@@ -144,7 +144,7 @@ extension StepBook {
     mutating func finish(
         _ position: Int, _ done: consuming Event.Done, isAcceptedStale: Bool = true
     ) {
-        accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
+        accounts.counts.enter(done, isAcceptedStale: isAcceptedStale)
         if !sets.isEmpty { sets.note(done, isAcceptedStale: isAcceptedStale, at: position) }
         if done.outcome != .stale, done.outcome != .deferred {
             discardSupersededParts(of: done.target)
@@ -195,7 +195,7 @@ extension StepBook {
     mutating func lose(_ position: Int, _ error: MirrorError) -> MirrorError {
         var failed = plan.failure(of: plan.steps[position], error)
         failed.trace = table[position]?.trace
-        accounts.ledger.enter(failed)
+        accounts.counts.enter(failed)
         if sets.isEssential(position) { sets.note(.failed(failed.error), at: position) }
         tell(failed)
         return failed.error
@@ -215,7 +215,7 @@ extension StepBook {
     mutating func depart(_ position: Int, _ error: MirrorError?) {
         let step = plan.steps[position]
         accounts.close(position)
-        accounts.ledger.enterRemoval(of: step, succeeded: error == nil)
+        accounts.counts.enterRemoval(of: step, succeeded: error == nil)
         if let error {
             tell(plan.failure(of: step, error))
         } else {
@@ -226,7 +226,7 @@ extension StepBook {
     /// Tells of an orphan that kept its set from being put in place; the set counts what it leaves.
     mutating func hinder(_ position: Int, _ error: MirrorError) {
         accounts.close(position)
-        accounts.ledger.enterHindrance()
+        accounts.counts.enterHindrance()
         tell(plan.failure(of: plan.steps[position], error))
     }
 
@@ -326,7 +326,7 @@ extension StepBook {
     mutating func leaveRemovals(_ positions: some Collection<Int>) {
         for position in positions {
             accounts.close(position)
-            accounts.ledger.enterRemovalLeft(of: plan.steps[position])
+            accounts.counts.enterRemovalLeft(of: plan.steps[position])
         }
     }
 }
@@ -448,7 +448,7 @@ struct StepQueue: Sendable {
 /// A step is open, perhaps begun, and ended. The room that the plan made in Caches for files which
 /// did not come is entered here too.
 struct StepAccounts: Sendable {
-    var ledger: Ledger
+    var counts: SummaryCounts
     /// Steps that have not ended.
     private(set) var open = PositionSet()
     /// Steps that were begun: a request was sent, or bytes were on their way.
@@ -461,7 +461,7 @@ struct StepAccounts: Sendable {
     private var roomLeft: Int64 = 0
 
     init(_ plan: Plan) {
-        ledger = Ledger(
+        counts = SummaryCounts(
             resources: plan.wantedSteps + plan.skipped, skipped: plan.skipped,
             orphans: plan.orphansLeft, root: plan.root)
     }
@@ -480,7 +480,7 @@ struct StepAccounts: Sendable {
     mutating func leaveOut(_ positions: some Sequence<Int>) {
         var count = 0
         for position in positions where open.remove(position) { count += 1 }
-        ledger.enterLeftOut(count)
+        counts.enterLeftOut(count)
     }
 
     /// Ends a step that ended only because the run did; false when it had ended before.
@@ -489,9 +489,9 @@ struct StepAccounts: Sendable {
         guard open.remove(position) else { return false }
         if begun.contains(position) {
             interrupted.append(position)
-            ledger.enterInterrupted()
+            counts.enterInterrupted()
         } else {
-            ledger.enterLeftOut(1)
+            counts.enterLeftOut(1)
         }
         return true
     }

@@ -250,7 +250,7 @@ extension StepFlow {
 
     private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {
         transfers.window.ended(position)
-        book.accounts.ledger.enter(result.cost)
+        book.accounts.counts.enter(result.cost)
         switch result {
         case .received(let body):
             if book.plan.isNamedByServer(work.step), case .nothing = work.step.existing {

@@ -101,7 +101,7 @@ public struct Summary: Sendable, Hashable {
 ///
 /// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
 /// would no longer add up to its resources.
-package struct Ledger: Sendable {
+package struct SummaryCounts: Sendable {
     /// The numbers so far, but for those of the outcomes.
     private var others = Summary()
     /// How many resources ended in each way. A dictionary would be hashed with each resource.
@@ -110,7 +110,7 @@ package struct Ledger: Sendable {
     private var lasting = 0
     private var staleBeyondLimit = 0
 
-    /// A ledger of a run over a number of resources.
+    /// A counts of a run over a number of resources.
     package init(resources: Int, skipped: Int, orphans: Int, root: String) {
         others.resources = resources
         others.deselected = skipped

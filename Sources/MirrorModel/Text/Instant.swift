@@ -249,7 +249,7 @@ extension Reason {
     }
 }
 
-extension SetObstacle {
+extension SetFailure {
     /// The sentence that says why, with times as people read them.
     public func because(on clock: LocalClock) -> String { because(clock.description(of:)) }
 }

@@ -12,8 +12,8 @@
 ///   together.
 /// - A try without an answer lends its place to a host that has waited longer than the try's
 ///   patience. The patience doubles each time, so that a slow host gets its chance in the end.
-/// - Once a try failed without an answer, the host gets one try at a time, in one ladder for all
-///   its transfers (`Outage`). At the ladder's end the host is down, and all its transfers learn
+/// - Once a try failed without an answer, the host gets one try at a time, for all its
+///   transfers together (`Outage`). After the last try the host is down, and all its transfers learn
 ///   that at once.
 ///
 /// The caller reports the time (`advance`), in milliseconds of any clock that never goes back.
@@ -38,7 +38,7 @@ package struct Dispatcher: ~Copyable, Sendable {
     /// - Parameters:
     ///   - jobs: transfers at once.
     ///   - perHost: transfers at once to one host; nil finds the number for each by measurement.
-    ///   - policy: the ladder of a host that does not answer.
+    ///   - policy: the waits between tries at a host that does not answer.
     ///   - now: milliseconds.
     package init(
         jobs: Int, perHost: Int?,

@@ -176,9 +176,9 @@ struct HostTable: Sendable {
     }
 }
 
-/// A host that does not answer: one ladder of tries, shared by all its transfers.
+/// A host that does not answer: one series of tries, shared by all its transfers.
 ///
-/// A host that cannot be connected to is down at the ladder's end. One that takes requests and
+/// A host that cannot be connected to is down after the last of them. One that takes requests and
 /// answers none may have one address that hangs, so it is down only when `enoughUnanswered`
 /// different transfers went unanswered, or all that want it.
 package struct Outage: Sendable {
@@ -202,7 +202,7 @@ package struct Outage: Sendable {
     private var waited: Int64 = 0
     /// How often the network came back before the time of the next try.
     private var returns = 0
-    /// Whether the next try is made beside the ladder, because the network came back.
+    /// Whether the next try is an extra one, because the network came back.
     private var isExtra = false
 
     init(_ failure: TransportFailure) { self.failure = failure }
@@ -212,7 +212,7 @@ package struct Outage: Sendable {
         _ failure: TransportFailure, took: Int64, last: Int, now: Int64, policy: TransferPolicy,
         jitter: (Int64) -> Int64
     ) {
-        // An early try is not counted among the tries of the ladder.
+        // An extra try is not counted.
         if !isExtra { tries += 1 }
         isExtra = false
         self.failure = failure
@@ -244,7 +244,7 @@ package struct Outage: Sendable {
 
     /// Makes the next try possible at once, because the network is back.
     ///
-    /// - Parameter most: how many such tries the ladder does not count; a network that keeps coming
+    /// - Parameter most: how many such tries are not counted; a network that keeps coming
     ///   and going must not keep a run alive for ever.
     mutating func endWait(at now: Int64, most: Int) {
         guard nextTry > now else { return }

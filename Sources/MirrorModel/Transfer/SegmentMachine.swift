@@ -15,8 +15,8 @@ package struct SegmentMachine: Sendable {
     private let policy: TransferPolicy
     private var redirection: Redirection
 
-    /// The result of a response.
-    package enum Verdict: Sendable {
+    /// What follows after a response.
+    package enum Action: Sendable {
         /// The body is the range, or its beginning.
         case receive(Reception)
         /// The range is elsewhere; the request is made there.
@@ -43,7 +43,7 @@ package struct SegmentMachine: Sendable {
     }
 
     /// Evaluates the head of a response.
-    package mutating func answered(_ head: ResponseHead, at now: Instant) -> Verdict {
+    package mutating func answered(_ head: ResponseHead, at now: Instant) -> Action {
         let evaluator = ResponseEvaluator(
             plan: plan, source: source, part: part, expectation: expectation, policy: policy)
         if let change = change(head, evaluator) { return .changed(change) }

@@ -187,7 +187,7 @@ extension SegmentSet {
     /// Judges the head of a further connection's response; nil when the connection is gone.
     package mutating func answered(
         _ head: ResponseHead, on id: Int, at now: Instant
-    ) -> SegmentMachine.Verdict? {
+    ) -> SegmentMachine.Action? {
         let verdict = helpers[id]?.machine.answered(head, at: now)
         if case .receive? = verdict {
             helpers[id]?.isReceiving = true
@@ -254,7 +254,7 @@ extension SegmentSet {
     /// that shows of its host: that it speaks other protocols than was known, or wants fewer requests,
     /// or to be left alone for `hold` seconds.
     package mutating func ended(
-        _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
+        _ id: Int, _ verdict: SegmentMachine.Action?, _ failure: TransportFailure?
     ) -> (source: Int, protocols: HostProtocols?, isCrowded: Bool, hold: Int64?)? {
         guard let helper = helpers[id] else { return nil }
         let (plan, source) = (helper.machine.plan, helper.assignment.source)

@@ -82,7 +82,7 @@ extension Refusal {
             status: status)
     }
 
-    /// A host gave no answer in a whole ladder of tries.
+    /// A host gave no answer in all of its tries.
     static func hostIsDown(_ host: String, _ outage: Outage) -> Refusal {
         let tries = outage.tries == 1 ? "a try" : "\(outage.tries) tries"
         return Refusal(

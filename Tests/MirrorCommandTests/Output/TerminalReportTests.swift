@@ -48,9 +48,9 @@ import Testing
             (15 << 20, 1, "Saved: 15.0 MiB were there already, 1 file needed no request."),
         ] as [(Int64, Int, String?)])
     func summaryTellsWhatWasSaved(bytes: Int64, kept: Int, text: String?) {
-        var ledger = Ledger(resources: kept, skipped: 0, orphans: 0, root: "")
-        ledger.enter(TransferCost(bytesReused: bytes))
-        ledger.enterKept(kept)
-        #expect(ledger.summary.saved == text)
+        var counts = SummaryCounts(resources: kept, skipped: 0, orphans: 0, root: "")
+        counts.enter(TransferCost(bytesReused: bytes))
+        counts.enterKept(kept)
+        #expect(counts.summary.saved == text)
     }
 }

@@ -8,11 +8,12 @@ import Testing
         failed: Int = 0,
         parts: [Int64] = []
     ) -> Summary {
-        var ledger = Ledger(resources: resources, skipped: deselected, orphans: 0, root: "/r")
-        ledger.enterLeftOut(skipped)
-        for _ in 0..<interrupted { ledger.enterInterrupted() }
-        ledger.enterParts(parts)
-        var summary = ledger.summary
+        var counts = SummaryCounts(
+            resources: resources, skipped: deselected, orphans: 0, root: "/r")
+        counts.enterLeftOut(skipped)
+        for _ in 0..<interrupted { counts.enterInterrupted() }
+        counts.enterParts(parts)
+        var summary = counts.summary
         summary[.failed] = failed
         return summary
     }

@@ -2,7 +2,7 @@ import MirrorModel
 import Testing
 
 /// The numbers of a run, entered one by one.
-@Suite struct LedgerTests {
+@Suite struct SummaryCountsTests {
     static func done(_ outcome: Outcome, _ verified: Verification = .digest) throws -> Event.Done {
         Event.Done(
             target: try Target("Caches/a"), step: .fetch, outcome: outcome, reason: .missing,
@@ -15,20 +15,20 @@ import Testing
             isOptional: isOptional, manifest: "m", line: 1)
     }
 
-    static func ledger(resources: Int = 1, skipped: Int = 0, orphans: Int = 0) -> Ledger {
-        Ledger(resources: resources, skipped: skipped, orphans: orphans, root: "/r")
+    static func counts(resources: Int = 1, skipped: Int = 0, orphans: Int = 0) -> SummaryCounts {
+        SummaryCounts(resources: resources, skipped: skipped, orphans: orphans, root: "/r")
     }
 
     @Test func outcomesAddUpToTheResources() throws {
-        var ledger = Self.ledger(resources: 23, skipped: 3, orphans: 2)
+        var counts = Self.counts(resources: 23, skipped: 3, orphans: 2)
         let unentered: Set<Outcome> = [.skipped, .interrupted, .failed]
         for outcome in Outcome.allCases where !unentered.contains(outcome) {
-            try ledger.enter(Self.done(outcome))
+            try counts.enter(Self.done(outcome))
         }
-        ledger.enterInterrupted()
-        ledger.enterKept(3)
-        try ledger.enter(Self.failed(.digestMismatch))
-        let summary = ledger.closed(error: nil, exit: nil, seconds: 1.5)
+        counts.enterInterrupted()
+        counts.enterKept(3)
+        try counts.enter(Self.failed(.digestMismatch))
+        let summary = counts.closed(error: nil, exit: nil, seconds: 1.5)
         #expect(Outcome.allCases.map { summary[$0] }.reduce(0, +) == summary.resources)
         #expect(summary[.kept] == 4)
         #expect(summary[.skipped] == 3)
@@ -38,11 +38,11 @@ import Testing
     }
 
     @Test func onlyWhatWasPromotedCountsAsUnverified() throws {
-        var ledger = Self.ledger()
-        for outcome in Outcome.allCases { try ledger.enter(Self.done(outcome, .none)) }
-        #expect(ledger.summary.unverified == 5)
-        for outcome in Outcome.allCases { try ledger.enter(Self.done(outcome, .size)) }
-        #expect(ledger.summary.unverified == 5)
+        var counts = Self.counts()
+        for outcome in Outcome.allCases { try counts.enter(Self.done(outcome, .none)) }
+        #expect(counts.summary.unverified == 5)
+        for outcome in Outcome.allCases { try counts.enter(Self.done(outcome, .size)) }
+        #expect(counts.summary.unverified == 5)
     }
 
     @Test(
@@ -53,9 +53,9 @@ import Testing
     func anOptionalFailureIsCountedAndForgiven(
         code: FailureCode, isOptional: Bool, exit: Int32
     ) throws {
-        var ledger = Self.ledger()
-        try ledger.enter(Self.failed(code, isOptional: isOptional))
-        let summary = ledger.closed(error: nil, exit: nil, seconds: 0)
+        var counts = Self.counts()
+        try counts.enter(Self.failed(code, isOptional: isOptional))
+        let summary = counts.closed(error: nil, exit: nil, seconds: 0)
         #expect(summary[.failed] == 1)
         #expect(summary.failedOptional == (isOptional ? 1 : 0))
         #expect(summary.exit == exit)
@@ -66,17 +66,17 @@ import Testing
         for (isRetryable, exit) in [(true, Int32(69)), (false, 1)] {
             var failed = try Self.failed(.httpStatus)
             failed.error.isRetryable = isRetryable
-            var ledger = Self.ledger()
-            ledger.enter(failed)
-            #expect(ledger.closed(error: nil, exit: nil, seconds: 0).exit == exit)
+            var counts = Self.counts()
+            counts.enter(failed)
+            #expect(counts.closed(error: nil, exit: nil, seconds: 0).exit == exit)
         }
     }
 
     @Test func aStaleFileIsAcceptedOrNot() throws {
         for (isAccepted, exit) in [(true, Int32(0)), (false, 69)] {
-            var ledger = Self.ledger()
-            ledger.enter(try Self.done(.stale), isAcceptedStale: isAccepted)
-            let summary = ledger.closed(error: nil, exit: nil, seconds: 0)
+            var counts = Self.counts()
+            counts.enter(try Self.done(.stale), isAcceptedStale: isAccepted)
+            let summary = counts.closed(error: nil, exit: nil, seconds: 0)
             #expect(summary.exit == exit)
             #expect(summary[.stale] == 1)
         }
@@ -84,31 +84,31 @@ import Testing
 
     @Test(arguments: [Outcome.edited, .conflict, .kept, .adopted])
     func otherPeoplesBytesAreNoFailure(outcome: Outcome) throws {
-        var ledger = Self.ledger()
-        try ledger.enter(Self.done(outcome))
-        #expect(ledger.closed(error: nil, exit: nil, seconds: 0).exit == 0)
+        var counts = Self.counts()
+        try counts.enter(Self.done(outcome))
+        #expect(counts.closed(error: nil, exit: nil, seconds: 0).exit == 0)
     }
 
     @Test func aSignalStandsAboveAll() throws {
-        var ledger = Self.ledger()
-        try ledger.enter(Self.failed(.digestMismatch))
+        var counts = Self.counts()
+        try counts.enter(Self.failed(.digestMismatch))
         let error = MirrorError(.noSpace, "The disk is full.")
-        let summary = ledger.closed(error: error, exit: 130, seconds: 0)
+        let summary = counts.closed(error: error, exit: 130, seconds: 0)
         #expect(summary.exit == 130)
         #expect(summary.error == error)
-        #expect(ledger.closed(error: error, exit: nil, seconds: 0).exit == 74)
+        #expect(counts.closed(error: error, exit: nil, seconds: 0).exit == 74)
     }
 
     @Test func costsAndRemovalsAreSums() throws {
-        var ledger = Self.ledger(orphans: 1)
-        ledger.enter(TransferCost(requests: 2, bytesReceived: 10, bytesReused: 5))
-        ledger.enter(TransferCost(requests: 1, bytesReceived: 1))
+        var counts = Self.counts(orphans: 1)
+        counts.enter(TransferCost(requests: 2, bytesReceived: 10, bytesReused: 5))
+        counts.enter(TransferCost(requests: 1, bytesReceived: 1))
         let orphan = Step(
             target: try Target("Caches/a"), manifest: 0, resource: nil, kind: .remove,
             reason: .orphan(of: "m"), means: .removal, existing: .nothing, size: 1)
-        ledger.enterRemoval(of: orphan, succeeded: true)
-        ledger.enterRemoval(of: orphan, succeeded: false)
-        let summary = ledger.closed(error: nil, exit: nil, seconds: 0)
+        counts.enterRemoval(of: orphan, succeeded: true)
+        counts.enterRemoval(of: orphan, succeeded: false)
+        let summary = counts.closed(error: nil, exit: nil, seconds: 0)
         #expect(summary.requests == 3)
         #expect(summary.bytesReceived == 11)
         #expect(summary.bytesReused == 5)
