@@ -83,22 +83,30 @@ package enum Hex {
 
     /// Decodes an even number of digits in either case; nil for anything else.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        let count = digits.count / 2
-        var isHex = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
-            var rest = digits.makeIterator()
-            while initialized < count, let high = rest.next(), let low = rest.next() {
-                guard let high = value(of: high), let low = value(of: low) else {
-                    isHex = false
-                    return
-                }
-                bytes[initialized] = high << 4 | low
-                initialized += 1
-            }
-        }
-        return isHex ? bytes : nil
+        digits.withContiguousStorageIfAvailable(decode)
+            ?? Array(digits).withUnsafeBufferPointer(decode)
     }
+
+    private static func decode(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var all: UInt8 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
+            // A table needs no branch for a digit, and digests are most of a long manifest.
+            nibbles.withUnsafeBufferPointer { nibbles in
+                for at in 0..<digits.count / 2 {
+                    let high = nibbles[Int(digits[2 * at])]
+                    let low = nibbles[Int(digits[2 * at + 1])]
+                    all |= high | low
+                    bytes.initializeElement(at: at, to: high << 4 | low & 15)
+                }
+            }
+            count = digits.count / 2
+        }
+        return all < 16 ? bytes : nil
+    }
+
+    /// The value of each digit; 255 for other bytes.
+    private static let nibbles: [UInt8] = (0...255).map { value(of: $0) ?? 255 }
 
     /// The value of one digit in either case; nil when it is none.
     package static func value(of digit: UInt8) -> UInt8? {
