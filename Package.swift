@@ -9,8 +9,7 @@ let strict: [SwiftSetting] = [
 
 /// The rooms beneath `MirrorKit`, which is all that a user of the library imports.
 let rooms: [Target.Dependency] = [
-    "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorParts", "MirrorStore",
-    "MirrorTransfer", "MirrorServer",
+    "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorServer",
 ]
 
 let package = Package(
@@ -47,21 +46,12 @@ let package = Package(
             dependencies: ["MirrorModel", "MirrorSystem", "CXML2", "CCompression"],
             swiftSettings: strict),
         .target(
-            name: "MirrorParts", dependencies: ["MirrorModel", "MirrorSystem", "CLinux"],
-            swiftSettings: strict),
-        .target(
-            name: "MirrorStore",
-            dependencies: ["MirrorModel", "MirrorSystem", "MirrorParts", "CSQLite", "CLinux"],
-            swiftSettings: strict),
-        .target(
-            name: "MirrorTransfer",
-            dependencies: ["MirrorModel", "MirrorSystem", "MirrorParts", "CCurl", "CLinux"],
-            swiftSettings: strict),
-        .target(
             name: "MirrorServer",
             dependencies: ["MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux"],
             swiftSettings: strict),
-        .target(name: "MirrorKit", dependencies: rooms, swiftSettings: strict),
+        .target(
+            name: "MirrorKit", dependencies: rooms + ["CCurl", "CSQLite", "CLinux"],
+            swiftSettings: strict),
         .executableTarget(
             name: "mirror",
             dependencies: [

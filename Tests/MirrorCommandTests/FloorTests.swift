@@ -10,21 +10,12 @@ import Testing
         "MirrorModel": [],
         "MirrorSystem": ["MirrorModel", "CCrypto", "CLinux", "Glibc", "Synchronization"],
         "MirrorManifests": ["MirrorModel", "MirrorSystem", "CXML2", "CCompression", "Glibc"],
-        "MirrorParts": ["MirrorModel", "MirrorSystem", "CLinux", "Glibc"],
-        "MirrorStore": [
-            "MirrorModel", "MirrorSystem", "MirrorParts", "CSQLite", "CLinux", "Glibc",
-            "Synchronization",
-        ],
-        "MirrorTransfer": [
-            "MirrorModel", "MirrorSystem", "MirrorParts", "CCurl", "CLinux", "Glibc",
-            "Synchronization",
-        ],
         "MirrorServer": [
             "MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux", "Glibc", "Synchronization",
         ],
         "MirrorKit": [
-            "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorParts", "MirrorStore",
-            "MirrorTransfer", "MirrorServer", "CLinux", "Glibc", "Synchronization",
+            "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorServer", "CCurl", "CSQLite",
+            "CLinux", "Glibc", "Synchronization",
         ],
         "mirror": ["MirrorKit", "MirrorModel", "ArgumentParser", "Glibc", "Synchronization"],
     ]

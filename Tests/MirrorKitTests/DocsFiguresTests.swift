@@ -5,7 +5,6 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorManifests
 @testable import MirrorModel
-@testable import MirrorTransfer
 
 /// Figures of docs/ that a constant decides: the page says what the code has.
 @Suite struct DocsFiguresTests {

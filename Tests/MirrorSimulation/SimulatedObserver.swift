@@ -1,5 +1,5 @@
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Takes what the engine tells.
 final class SimulatedObserver: TransferObserver, @unchecked Sendable {

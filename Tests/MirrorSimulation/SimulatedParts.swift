@@ -1,6 +1,5 @@
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorParts
 @testable import MirrorSystem
 
 /// Parts in memory, on a disk that may be full.

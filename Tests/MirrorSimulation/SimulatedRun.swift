@@ -1,6 +1,6 @@
 @testable import MirrorModel
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// The thread of a run: the real state machine, over an index, a disk and a mailbox of the simulation.
 final class SimulatedRun {

@@ -1,5 +1,5 @@
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// A wire whose servers and lines are numbers: everything takes its time, and the time is virtual.
 final class SimulatedWire: Wire {

@@ -1,5 +1,5 @@
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorSystem
 
 /// What is right after a simulation.

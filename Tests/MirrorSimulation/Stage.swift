@@ -1,6 +1,6 @@
 @testable import MirrorManifests
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// The engine, the run above it, and everything around them.
 final class Stage {

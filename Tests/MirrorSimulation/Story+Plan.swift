@@ -1,6 +1,6 @@
 @testable import MirrorModel
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// What a story's run carries out: its wishes, and steps that need no server.
 extension Story {

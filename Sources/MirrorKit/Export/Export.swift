@@ -2,7 +2,6 @@ internal import CLinux
 internal import Glibc
 internal import MirrorManifests
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// What another program reads of the files that manifests want.

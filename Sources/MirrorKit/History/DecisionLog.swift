@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// Writes a run's decisions and their outcomes into the run's log, from the run's events.
 struct DecisionLog: ~Copyable {

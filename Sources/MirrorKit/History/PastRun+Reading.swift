@@ -1,6 +1,5 @@
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 
 // Reads past runs back from the index and from their logs. Another version of mirror may have
 // written them: unknown members are ignored, and missing ones get defaults.

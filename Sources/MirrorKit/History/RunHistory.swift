@@ -1,5 +1,4 @@
 public import MirrorModel
-internal import MirrorStore
 
 /// What earlier runs of a root did, and why: their rows in the index, and their logs.
 public struct RunHistory: Sendable {

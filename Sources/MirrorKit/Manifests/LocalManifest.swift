@@ -2,7 +2,6 @@ internal import CLinux
 internal import Glibc
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// A manifest in a file of this machine.

@@ -2,9 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorParts
 internal import MirrorSystem
-internal import MirrorTransfer
 internal import Synchronization
 
 /// Requests for manifests and for the documents of lists, outside any root: the bytes stay in memory.

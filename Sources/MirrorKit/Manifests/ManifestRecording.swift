@@ -1,8 +1,6 @@
 internal import CLinux
 internal import Glibc
 internal import MirrorModel
-internal import MirrorParts
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Records the manifests of an executed plan in the index, with their last good copies.

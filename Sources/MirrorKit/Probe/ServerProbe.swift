@@ -1,6 +1,5 @@
 public import MirrorModel
 internal import MirrorSystem
-internal import MirrorTransfer
 
 /// Asks servers about files, without fetching them.
 public enum ServerProbe {

@@ -1,5 +1,4 @@
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 extension TreeReport {

@@ -1,7 +1,5 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
-internal import MirrorTransfer
 internal import Synchronization
 
 /// The lock, the index, the promoter and the transfer loop: everything that writes.

@@ -1,7 +1,5 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
-internal import MirrorTransfer
 
 /// Watches, for one run, whether its transfers may go on: the clock, the network, the budget.
 ///

@@ -1,7 +1,6 @@
 internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
-internal import MirrorTransfer
 internal import Synchronization
 
 /// The requests of a plan: every use of `${NAME}` is checked before the first of them is sent.

@@ -1,8 +1,6 @@
 internal import Glibc
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
-internal import MirrorTransfer
 internal import Synchronization
 
 /// A plan under way: its events in order, the last of which is the summary.

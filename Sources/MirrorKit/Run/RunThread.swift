@@ -1,7 +1,5 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
-internal import MirrorTransfer
 
 /// The only thread of a run: passes messages to the state machine and performs its actions.
 ///

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Leaves out of a plan the files without room in Caches, and removes unused files and parts in

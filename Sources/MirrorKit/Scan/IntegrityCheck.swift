@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// Reads every file again and compares it with the index and with what the manifests declare.
 struct IntegrityCheck: ~Copyable {

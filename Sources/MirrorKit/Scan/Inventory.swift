@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Lists the files that the index knows or the manifests want, one after the other.

@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// The events for resources that are kept as they are, one after the other.
 ///

@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// Files that have the bytes of a wanted pin: unchanged since mirror put them there, or read just now.
 struct LocalSources {

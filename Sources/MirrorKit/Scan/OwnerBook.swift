@@ -1,6 +1,5 @@
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 internal import Synchronization
 
 /// Names under which the root remembered manifests of a run before.

@@ -1,6 +1,5 @@
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Reads the files fetched for a manifest, compares them with the manifest's declarations, and writes

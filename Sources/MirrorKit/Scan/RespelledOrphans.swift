@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// Orphans whose files are those of wanted targets, because the file system folds case or composes accents:
 /// whoever removes the one removes the other.

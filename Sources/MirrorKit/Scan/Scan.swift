@@ -1,6 +1,5 @@
 internal import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Makes a plan: merges wanted resources, index rows and files in one pass over sorted streams.

@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 
 /// Looks at a shard of the targets in their order.
 ///

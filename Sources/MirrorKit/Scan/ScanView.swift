@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// The values that all shards of a scan share.

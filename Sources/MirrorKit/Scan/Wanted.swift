@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// The resources of all manifests of a run in the order of their targets' bytes.

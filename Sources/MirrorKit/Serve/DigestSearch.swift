@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 

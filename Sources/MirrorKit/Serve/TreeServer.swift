@@ -1,7 +1,6 @@
 internal import Glibc
 public import MirrorModel
 internal import MirrorServer
-internal import MirrorStore
 internal import MirrorSystem
 
 /// A server of a root's tree, over HTTP.

@@ -1,5 +1,4 @@
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 

@@ -1,6 +1,5 @@
 internal import Glibc
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Ends a conflict: the file that had to make room gets its place back, or is removed.

@@ -1,5 +1,4 @@
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// Forgets one manifest: its row and its copy go, and its ownership of files.

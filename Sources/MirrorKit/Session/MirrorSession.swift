@@ -1,8 +1,6 @@
 internal import Glibc
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
-internal import MirrorTransfer
 
 /// A root and the operations on it: plan, execute, look up.
 ///

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import MirrorModel
-internal import MirrorStore
 
 /// The files that mirror keeps in a root, among which no report, log or record belongs.
 package enum OwnFiles {

@@ -1,6 +1,5 @@
 internal import MirrorManifests
 public import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 

@@ -2,7 +2,6 @@ internal import CLinux
 internal import Glibc
 package import MirrorManifests
 internal import MirrorModel
-internal import MirrorStore
 internal import MirrorSystem
 
 /// The options that a root's `.mirror/settings.json` sets for every command over it.

@@ -1,8 +1,6 @@
 import MirrorModel
-import MirrorStore
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// What a run's log holds of a decision is what is read again.
 @Suite struct PastDecisionTests {

@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 
 @Suite struct RunLogTests {
     private let folder: TemporaryFolder

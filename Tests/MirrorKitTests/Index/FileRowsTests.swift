@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorModel
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 
 /// The rows of files, and what becomes of an index with other tables.

@@ -3,8 +3,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorParts
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorModel
 
 private let start = Instant(milliseconds: 1_795_233_360_123)

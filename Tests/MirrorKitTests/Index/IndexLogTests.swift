@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorModel
 
 @Suite struct IndexLogTests: IndexSuite {

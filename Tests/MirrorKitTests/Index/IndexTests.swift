@@ -3,7 +3,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 @testable import MirrorModel
 

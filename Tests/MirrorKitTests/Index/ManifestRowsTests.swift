@@ -2,8 +2,6 @@ import MirrorModel
 import Testing
 @testable import MirrorKit
 
-@testable import MirrorStore
-
 /// Rows of manifests, and what they own.
 @Suite struct ManifestRowsTests {
     private let folder: TemporaryFolder

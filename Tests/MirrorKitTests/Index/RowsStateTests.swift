@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorModel
-@testable import MirrorStore
+@testable import MirrorKit
 
 /// Whether a run may rely on the rows that its plan has read.
 @Suite struct RowsStateTests: IndexSuite {

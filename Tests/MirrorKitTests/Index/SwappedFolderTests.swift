@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorModel
 
 /// An index stays in the folder in which it was opened, whatever its name leads to by then.

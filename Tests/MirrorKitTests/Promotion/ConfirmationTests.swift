@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorModel
 
 /// Files that stay, and that somebody changes between the look at them and their confirmation.

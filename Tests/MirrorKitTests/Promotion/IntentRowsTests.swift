@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorModel
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 
 /// Intents in the index.

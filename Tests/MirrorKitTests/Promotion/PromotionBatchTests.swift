@@ -3,8 +3,7 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorParts
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 @testable import MirrorModel
 

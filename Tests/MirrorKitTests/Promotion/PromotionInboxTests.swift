@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorModel
 
 @Suite struct PromotionInboxTests {

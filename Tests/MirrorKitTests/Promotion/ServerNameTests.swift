@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorModel
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 
 /// The first success fixes the name that a server chose: with the file's row, or not at all.

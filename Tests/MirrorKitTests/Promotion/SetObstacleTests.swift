@@ -1,10 +1,9 @@
 import Glibc
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorModel
 

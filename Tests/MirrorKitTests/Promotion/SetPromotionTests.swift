@@ -1,10 +1,8 @@
 import Glibc
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorParts
-@testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorModel
 

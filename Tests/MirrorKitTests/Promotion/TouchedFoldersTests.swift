@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 
 @Suite struct TouchedFoldersTests {

@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// The table by which files are found by their digests, while a run changes the index.

@@ -5,7 +5,6 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorModel
 @testable import MirrorServer
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// What a server that runs already says of a set whose promotion is under way.

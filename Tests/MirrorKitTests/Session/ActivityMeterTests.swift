@@ -5,7 +5,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorManifests
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// What work that is no transfer reports while it goes on.

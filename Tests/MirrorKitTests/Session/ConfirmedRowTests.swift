@@ -4,7 +4,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// What a row learns from an answer that confirms its version.

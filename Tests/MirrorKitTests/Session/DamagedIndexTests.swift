@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// An index that is too large to be read when it is opened, and proves to be damaged later.

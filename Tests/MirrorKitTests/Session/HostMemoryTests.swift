@@ -4,7 +4,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorModel
 

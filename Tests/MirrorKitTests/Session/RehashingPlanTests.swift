@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// Drift that no stamp tells of, as of a disk that lost bytes: found where every file is read.

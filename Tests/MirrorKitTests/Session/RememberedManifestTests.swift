@@ -4,7 +4,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// What a session remembers of manifests, and finds again after they, or the root, were moved.

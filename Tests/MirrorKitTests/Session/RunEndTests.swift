@@ -3,7 +3,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorStore
 
 /// When a program has left a run, it can wait for the moment in which the root is free again.
 @Suite(.timeLimit(.minutes(5))) struct RunEndTests {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct RunRegisterTests {

@@ -4,7 +4,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// The quick ways of a scan decide what the slow way decides.

@@ -3,7 +3,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorStore
 
 /// Several that want one thing: targets of one URL, runs of one session. Nobody waits for an answer
 /// that does not come any more.

@@ -3,7 +3,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorStore
 @testable import MirrorSystem
 
 /// Two plans that were made before either was carried out.

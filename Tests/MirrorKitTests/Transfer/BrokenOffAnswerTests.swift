@@ -2,9 +2,8 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// Answers that are ended from this side: they say nothing of how many requests a host can take.

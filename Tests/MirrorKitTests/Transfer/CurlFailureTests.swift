@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// What is told of a failure that libcurl reports.
 @Suite struct CurlFailureTests {

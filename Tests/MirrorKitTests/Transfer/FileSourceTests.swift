@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 /// Local files as sources: what is one, and what shows that it changed while it was read.

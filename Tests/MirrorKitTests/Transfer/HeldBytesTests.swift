@@ -3,9 +3,8 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorParts
+@testable import MirrorKit
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// What a part is known to hold, as its pipeline finds by reading back: a digest goes no further.

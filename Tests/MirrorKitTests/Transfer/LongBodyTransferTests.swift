@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 /// Long bodies over TLS, from real servers; not run where there are none.

@@ -3,10 +3,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorParts
-@testable import MirrorStore
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// A disk that says that it wrote and did not; /dev/null is one.

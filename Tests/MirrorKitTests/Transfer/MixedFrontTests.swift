@@ -3,7 +3,7 @@ import Testing
 
 @testable import MirrorModel
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Against one address with HTTP/2 on some connections and HTTP/1.1 on others.
 @Suite(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 @Suite struct PacingTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MirrorSystem
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Where the connection of a paused transfer goes, and how the transfer goes on, on real sockets.
 @Suite(.timeLimit(.minutes(5))) struct PausedTransferTests {

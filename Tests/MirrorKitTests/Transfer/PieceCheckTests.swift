@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 @Suite struct PieceCheckTests {

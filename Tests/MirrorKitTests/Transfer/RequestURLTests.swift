@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 /// Handles serve one request after another, and libcurl keeps a URL of the one before.

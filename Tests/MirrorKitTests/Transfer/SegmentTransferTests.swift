@@ -4,7 +4,7 @@ import Testing
 
 @testable import MirrorSystem
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Several connections for one file, on real sockets.
 @Suite(.timeLimit(.minutes(15))) struct SegmentTransferTests {

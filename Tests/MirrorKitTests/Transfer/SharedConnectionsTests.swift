@@ -4,7 +4,7 @@ import Testing
 
 @testable import MirrorModel
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Which connections requests share, on real TCP connections.
 struct SharedConnectionsTests {

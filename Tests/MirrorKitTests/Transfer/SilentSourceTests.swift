@@ -3,7 +3,7 @@ import Testing
 
 @testable import MirrorSystem
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Several connections for one file of which one source stays silent, on real sockets.
 @Suite(.timeLimit(.minutes(5))) struct SilentSourceTests {

@@ -3,7 +3,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// What libcurl tells of its sockets, and what is found ready then, on real sockets.
 struct SocketWatchTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MirrorSystem
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 @Suite(.timeLimit(.minutes(15))) struct TransferLimitTests {
     private let bytes = TestBytes.make(400_000, seed: 4)

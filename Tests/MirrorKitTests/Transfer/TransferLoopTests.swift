@@ -2,10 +2,8 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorParts
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferLoopTests {

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @testable import MirrorSystem
-@testable import MirrorTransfer
+@testable import MirrorKit
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferResumeTests {

@@ -2,10 +2,7 @@ import MirrorTestSupport
 import Synchronization
 
 @testable import MirrorKit
-@testable import MirrorParts
-@testable import MirrorStore
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// A transfer loop over a real tree, and a thread that hears of its jobs as the thread of a run does.

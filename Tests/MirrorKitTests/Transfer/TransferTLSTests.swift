@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorModel
-@testable import MirrorTransfer
+@testable import MirrorKit
 
 /// Against a real nginx with TLS and HTTP/2; not run where there is none.
 @Suite(

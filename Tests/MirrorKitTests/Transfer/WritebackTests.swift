@@ -2,9 +2,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorParts
+@testable import MirrorKit
 @testable import MirrorSystem
-@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// What stays in memory of a part that goes to the disk, as mincore(2) sees it.

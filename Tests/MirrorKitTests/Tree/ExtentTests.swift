@@ -1,8 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorParts
-@testable import MirrorStore
+@testable import MirrorKit
 @testable import MirrorSystem
 @testable import MirrorModel
 

@@ -1,0 +1,267 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// A manifest that this root remembers, and the facts about its last good copy.
+struct ManifestRecord: Sendable, Hashable {
+    /// Its name, which owns its targets; unique.
+    var name: String
+    /// Where it was last synced from.
+    var place: ManifestPlace
+    /// How many resources it had.
+    var resources: Int?
+    /// The file at the place when the copy was taken; a file that is like it is not read again for that.
+    var stamp: FileStamp?
+    /// When a sync with it last ended that had something to do, or found another text or place.
+    var syncedAt: Instant?
+    /// When the copy was taken, or last confirmed by the server.
+    var copiedAt: Instant?
+    /// The file in `.mirror/manifests/` that holds the last good copy.
+    var copyName: String?
+    /// The sha256 of that copy.
+    var copyDigest: Digest?
+    /// Where the copy came from; nil for a path.
+    var provenance: Provenance?
+    /// The validators that the server sent with the copy.
+    var validators = Validators()
+    /// Until when HTTP caching calls the copy fresh.
+    var freshUntil: Instant?
+    /// The hint that it was read with, if it is a list of another program.
+    var hint = ListHint()
+
+    init(name: String, place: ManifestPlace) {
+        self.name = name
+        self.place = place
+    }
+}
+
+extension ManifestPlace {
+    /// The columns `kind`, `location` and `beside`.
+    var columns: (kind: String, location: String?, beside: String?) {
+        switch self {
+        case .relative(let path): ("path", nil, path)
+        case .either(let relative, let absolute): ("path", absolute, relative)
+        case .absolute(let path): ("path", path, nil)
+        case .url(let key): ("url", key.text, nil)
+        }
+    }
+
+    /// The place in the columns; nil if they make no sense.
+    init?(kind: String, location: String?, beside: String?) {
+        switch (kind, location, beside) {
+        case ("path", nil, let beside?): self = .relative(beside)
+        case ("path", let location?, let beside?):
+            self = .either(relative: beside, absolute: location)
+        case ("path", let location?, nil): self = .absolute(location)
+        case ("url", let location?, nil): self = .url(SourceKey(text: location))
+        default: return nil
+        }
+    }
+}
+
+/// Rows of `manifests`, and what manifests own.
+enum ManifestRows {
+    private static let manifestColumns = """
+        name, kind, location, beside, resources, size, modified, changed, inode, synced_at, \
+        copied_at, copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong, \
+        fresh_until, hint
+        """
+
+    /// The remembered manifests, in the order of their names.
+    static func manifests(in database: inout Database) throws(IndexError) -> [ManifestRecord] {
+        try database.all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
+            (row: inout Row) throws(IndexError) in try row.manifest()
+        }
+    }
+
+    /// Remembers a manifest, or what changed about it.
+    static func put(_ manifest: ManifestRecord, in database: inout Database) throws(IndexError) {
+        let place = manifest.place.columns
+        try database.execute(
+            """
+            INSERT OR REPLACE INTO manifests (\(manifestColumns)) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ) {
+            $0.add(manifest.name)
+            $0.add(place.kind)
+            $0.add(place.location)
+            $0.add(place.beside)
+            $0.add(manifest.resources.map { Int64($0) })
+            $0.add(manifest.stamp?.size)
+            $0.add(manifest.stamp?.modified)
+            $0.add(manifest.stamp?.changed)
+            $0.add(manifest.stamp.map { Int64(bitPattern: $0.inode) })
+            $0.add(manifest.syncedAt?.milliseconds)
+            $0.add(manifest.copiedAt?.milliseconds)
+            $0.add(manifest.copyName)
+            $0.add(manifest.copyDigest?.bytes)
+            $0.add(manifest.provenance)
+            $0.add(manifest.validators)
+            $0.add(manifest.freshUntil?.milliseconds)
+            $0.add(manifest.hint.text)
+        }
+    }
+
+    /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
+    static func remove(named name: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
+        try database.execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
+    }
+
+    /// Removes a manifest from the owners of all its targets; a target without an owner loses its row.
+    static func release(allOf name: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
+        try changeSharedOwners(in: &database) { $0.without(name) }
+        try database.execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
+    }
+
+    /// Gives all that a manifest owns to its new name.
+    static func rename(
+        _ old: String, to new: String, in database: inout Database
+    ) throws(IndexError) {
+        try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
+            $0.add(Owners(new).text)
+            $0.add(Owners(old).text)
+        }
+        try changeSharedOwners(in: &database) { $0.renaming(old, to: new) }
+        try database.execute("UPDATE OR REPLACE server_names SET owner = ? WHERE owner = ?") {
+            $0.add(new)
+            $0.add(old)
+        }
+        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
+    }
+
+    private static func changeSharedOwners(
+        in database: inout Database, _ change: (Owners) -> Owners
+    ) throws(IndexError) {
+        let known = try database.all(
+            "SELECT DISTINCT owner FROM files WHERE instr(owner, char(31)) > 0"
+        ) {
+            (row: inout Row) throws(IndexError) in Owners(text: try row.text())
+        }
+        for owners in known {
+            let changed = change(owners)
+            if changed == owners { continue }
+            try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
+                $0.add(changed.text)
+                $0.add(owners.text)
+            }
+        }
+    }
+}
+
+extension Row {
+    fileprivate mutating func manifest() throws(IndexError) -> ManifestRecord {
+        let name = try text()
+        let kind = try text()
+        let (location, beside) = (try optionalText(), try optionalText())
+        guard let place = ManifestPlace(kind: kind, location: location, beside: beside) else {
+            throw nonsense()
+        }
+        var manifest = ManifestRecord(name: name, place: place)
+        manifest.resources = try optionalInt().map { Int(truncatingIfNeeded: $0) }
+        manifest.stamp = try optionalStamp()
+        manifest.syncedAt = try optionalInstant()
+        manifest.copiedAt = try optionalInstant()
+        manifest.copyName = try optionalText()
+        if let bytes = try optionalBlob() {
+            guard let digest = Digest(.sha256, bytes: bytes) else { throw nonsense() }
+            manifest.copyDigest = digest
+        }
+        manifest.provenance = try provenance()
+        manifest.validators = try validators()
+        manifest.freshUntil = try optionalInstant()
+        manifest.hint = ListHint(text: try text())
+        return manifest
+    }
+
+    /// The columns `size`, `modified`, `changed` and `inode`, or four times NULL.
+    private mutating func optionalStamp() throws(IndexError) -> FileStamp? {
+        switch (try optionalInt(), try optionalInt(), try optionalInt(), try optionalInt()) {
+        case (let size?, let modified?, let changed?, let inode?):
+            return FileStamp(
+                size: size, modified: modified, changed: changed,
+                inode: UInt64(bitPattern: inode))
+        case (nil, nil, nil, nil): return nil
+        default: throw nonsense()
+        }
+    }
+}
+
+/// Rows of `server_names`: the targets of files whose names a server chose.
+///
+/// The first success fixes a name. It stays when the file is removed, evicted or fetched anew, until
+/// its manifest is forgotten.
+///
+/// Before that success a name is a proposal, a row of `meta` that is written together with the
+/// intent of the promotion. Both are settled together: by the promotion, which fixes the name in the
+/// transaction that writes the file's row, or after a crash by the recovery. So no file that a crash
+/// left at its final name is without a remembered name, for which the next run would fetch a second
+/// file. And no name is fixed by a promotion that failed.
+enum ServerNameRows {
+    private static let prefix = "name "
+    private static let separator: Character = "\u{1F}"
+
+    /// The target that was fixed; nil where there was no success yet.
+    static func target(
+        of key: ServerNameKey, in database: inout Database
+    ) throws(IndexError) -> Target? {
+        try database.first(
+            "SELECT path FROM server_names WHERE owner = ? AND folder = ? AND source = ?"
+        ) {
+            $0.add(key.owner)
+            $0.add(key.folder)
+            $0.add(SourceKey(key.source).text)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.target()
+        }
+    }
+
+    /// Fixes a target; one that was fixed before stays.
+    static func fix(
+        _ target: Target, for key: ServerNameKey, in database: inout Database
+    ) throws(IndexError) {
+        try fix(target, owner: key.owner, SourceKey(key.source), in: &database)
+    }
+
+    private static func fix(
+        _ target: Target, owner: String, _ source: SourceKey, in database: inout Database
+    ) throws(IndexError) {
+        try database.execute(
+            "INSERT OR IGNORE INTO server_names (owner, folder, source, path) VALUES (?, ?, ?, ?)"
+        ) {
+            $0.add(owner)
+            $0.add(target.folder)
+            $0.add(source.text)
+            $0.add(target.path)
+        }
+    }
+
+    /// Notes the target that a file is to get, if a server chose it.
+    static func propose(_ landing: Landing, in database: inout Database) throws(IndexError) {
+        guard let key = landing.serverName else { return }
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            $0.add(prefix + landing.target.path)
+            $0.add("\(SourceKey(key.source).text)\(separator)\(key.owner)")
+        }
+    }
+
+    /// Forgets a proposal, if there is one; a target that has its file now is fixed.
+    static func settle(
+        _ target: Target, isThere: Bool, in database: inout Database
+    ) throws(IndexError) {
+        let proposal = try database.first("SELECT value FROM meta WHERE key = ?") {
+            $0.add(prefix + target.path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.text()
+        }
+        guard let proposal else { return }
+        let fields = proposal.split(separator: separator, maxSplits: 1)
+        if isThere, fields.count == 2 {
+            try fix(
+                target, owner: String(fields[1]), SourceKey(text: String(fields[0])),
+                in: &database)
+        }
+        try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + target.path) }
+    }
+}

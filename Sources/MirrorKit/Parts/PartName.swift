@@ -1,0 +1,69 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The name of a part in `tmp/`: the target's name, a key, and `.part`.
+///
+/// The key is derived from the target, from the identity of the bytes, and from a random
+/// generation. So a part of another version has another name. After a crash between the index and
+/// the file, a row can never refer to the bytes of another part.
+enum PartName {
+    /// Maximum number of bytes of the target's name that are kept.
+    static let longestStem = 160
+
+    /// A name that no part had before.
+    static func fresh(for target: Target, identity: PartIdentity) -> String {
+        name(for: target, identity: identity, generation: RandomBytes.make(keyLength))
+    }
+
+    /// A name for bytes that no later run resumes; its key is random and derived from nothing.
+    static func passing(for target: Target) -> String {
+        name(for: target, key: RandomBytes.hex(keyLength))
+    }
+
+    /// The name of one generation.
+    static func name(
+        for target: Target, identity: PartIdentity, generation: [UInt8]
+    ) -> String {
+        var hasher = ByteHasher(.sha256)
+        for field in [target.path] + fields(of: identity) {
+            // No field contains NUL, so two lists of fields never give the same bytes.
+            hasher.update(Array(field.utf8) + [0])
+        }
+        hasher.update(generation)
+        return name(for: target, key: Hex.encode(hasher.finish().bytes.prefix(keyLength)))
+    }
+
+    /// Number of bytes that a key has.
+    private static let keyLength = 16
+
+    private static func name(for target: Target, key: String) -> String {
+        String(joining: target.name.prefix(bytes: longestStem), ".", key, ".part")
+    }
+
+    /// Whether a file name in `tmp/` is the name of a part: 32 hexadecimal digits before `.part`.
+    static func isPart(_ name: String) -> Bool {
+        let suffix = Array(name.utf8.suffix(38))
+        guard suffix.count == 38, suffix.first == UInt8(ascii: "."),
+            suffix.suffix(5).elementsEqual(".part".utf8)
+        else { return false }
+        return suffix[1...32].allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+        }
+    }
+
+    private static func fields(of identity: PartIdentity) -> [String] {
+        switch identity {
+        case .digest(let digest): ["digest", digest.description]
+        case .version(let provenance, let validator):
+            ["version", provenance.source.text, provenance.answeredBy]
+                + {
+                    switch validator {
+                    case .entityTag(let tag): ["tag", tag.text]
+                    case .lastModified(let date): ["date", String(date.seconds)]
+                    }
+                }()
+        case .anonymous: ["anonymous"]
+        }
+    }
+}

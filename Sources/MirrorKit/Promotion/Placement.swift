@@ -1,0 +1,239 @@
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// How a target got its new bytes.
+struct Placed {
+    /// The target's file now.
+    var stamp: FileStamp
+    /// Where other people's bytes went.
+    var conflict: Target?
+    /// A name of mirror's own that now holds a superseded version; removed once the rename lasts.
+    var leftover: String?
+}
+
+/// Gives staged bytes their final name, and never drops bytes that mirror did not put there.
+///
+/// What is found at the target may have changed since the plan was made, and once more between the
+/// look and the rename: a rename here either cannot replace (`RENAME_NOREPLACE`) or, in Documents,
+/// keeps what came out until it was looked at (`RENAME_EXCHANGE`).
+struct Placement {
+    let index: Index
+    let now: Instant
+    let probe: PromotionProbe
+
+    /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionFault`.
+    func place(_ staged: StagedFile, folders: inout FolderCache) throws -> Placed {
+        let target = staged.landing.target
+        let entry = try folders.entry(target.path)
+        var conflict: Target?
+        var unnamed = staged.isUnnamed ? staged.file : nil
+        // Where nothing was, nothing most likely is, and a link to a name that is taken fails.
+        if let unnamed, case .nothing = staged.landing.expected,
+            try unnamed.linkIfFree(to: entry)
+        {
+            return Placed(stamp: try stamp(of: entry, placing: staged))
+        }
+        let source = try folders.entry(staged.path)
+        // An orphan has its old name until now, and another program may have written to it there.
+        if staged.kind == .move, try source.status()?.stamp.isSameVersion(as: staged.stamp) != true
+        {
+            throw PromotionFault.failed(.changed(staged.path, for: target))
+        }
+        // Another program that keeps putting files there wins in the end.
+        for _ in 1...8 {
+            guard let there = try entry.status() else {
+                do throws(Errno) {
+                    if let unnamed {
+                        try unnamed.link(to: entry)
+                    } else {
+                        try source.renameToFree(entry)
+                    }
+                } catch {
+                    if error.number == EEXIST { continue }
+                    throw error
+                }
+                return Placed(stamp: try stamp(of: entry, placing: staged), conflict: conflict)
+            }
+            guard there.isFile else { throw PromotionFault.obstructed(target, there) }
+            // Whatever follows needs the file's name.
+            if let file = unnamed { try file.link(to: source) }
+            unnamed = nil
+            if try isOurs(entry, there, landing: staged.landing) {
+                if let placed = try replace(entry, there, by: staged, at: source) { return placed }
+                continue
+            }
+            if try isWanted(entry, there, staged.landing.record) {
+                return try adopt(entry, there, instead: staged)
+            }
+            switch staged.landing.onConflict {
+            case .keep: throw PromotionFault.kept(target)
+            case .replace:
+                if let placed = try replace(entry, there, by: staged, at: source) { return placed }
+            case .rename:
+                conflict = try ConflictCopy.give(to: entry, beside: entry, target: target, now: now)
+            }
+        }
+        throw Errno(number: EBUSY, call: "renameat2", path: target.path)
+    }
+
+    /// Puts the staged bytes over a file that may go; nil when it was gone already.
+    private func replace(
+        _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
+        at source: DirectoryEntry
+    ) throws -> Placed? {
+        guard staged.landing.target.area == .documents else {
+            try source.replace(entry)
+            return Placed(stamp: try stamp(of: entry, placing: staged))
+        }
+        guard probe.allowsExchange else {
+            return try replaceWithoutExchange(entry, there, by: staged, at: source)
+        }
+        do throws(Errno) {
+            try source.exchange(with: entry)
+        } catch {
+            if error.number == ENOENT { return nil }
+            guard error.isUnsupportedRename else { throw error }
+            return try replaceWithoutExchange(entry, there, by: staged, at: source)
+        }
+        guard probe.goesOn(.exchanged) else { throw PromotionFault.stopped }
+        return try settle(source, there, staged, entry)
+    }
+
+    /// Keeps the existing file under a second name while the new bytes replace it.
+    private func replaceWithoutExchange(
+        _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
+        at source: DirectoryEntry
+    ) throws -> Placed? {
+        guard let path = staged.aside else { return nil }
+        let aside = entry.sibling(FolderCache.split(path).name)
+        do throws(Errno) {
+            try entry.link(to: aside)
+        } catch {
+            if error.number == ENOENT { return nil }
+            guard error.isUnsupportedLink else { throw error }
+            try entry.renameToFree(aside)
+        }
+        guard probe.goesOn(.setAside) else { throw PromotionFault.stopped }
+        do throws(Errno) { try source.replace(entry) } catch {
+            // What cannot be put back now is put back by the next run.
+            if (try? entry.status()) == nil {
+                try? aside.renameToFree(entry)
+            } else {
+                try? aside.unlink()
+            }
+            throw error
+        }
+        return try settle(aside, there, staged, entry)
+    }
+
+    /// Looks at the file that the exchange brought out: mirror's own is removed, any other gets a name.
+    private func settle(
+        _ out: DirectoryEntry, _ there: FileStatus, _ staged: StagedFile, _ entry: DirectoryEntry
+    ) throws -> Placed {
+        var placed = Placed(stamp: try stamp(of: entry, placing: staged))
+        guard let outStatus = try out.status() else { return placed }
+        if try staged.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
+            || isKnown(out, outStatus, target: staged.landing.target)
+        {
+            placed.leftover = out.path
+        } else {
+            placed.conflict = try ConflictCopy.give(
+                to: out, beside: entry, target: staged.landing.target, now: self.now)
+        }
+        return placed
+    }
+
+    func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
+        -> Bool
+    {
+        switch landing.expected {
+        case .ours(let stamp) where stamp == there.stamp: true
+        case .foreign: false
+        default: try isKnown(entry, there, target: landing.target)
+        }
+    }
+
+    /// Whether a file holds the version that the index says mirror put at the target; it is read
+    /// when its stamp does not say so already.
+    func isKnown(_ entry: DirectoryEntry, _ status: FileStatus, target: Target) throws
+        -> Bool
+    {
+        let row = try index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: target, in: &database)
+        }
+        guard let row, status.isFile, row.stamp.size == status.stamp.size else { return false }
+        return try row.stamp == status.stamp || sha256(of: entry) == row.sha256
+    }
+
+    func isWanted(
+        _ entry: DirectoryEntry, _ there: FileStatus, _ record: IndexRecord
+    ) throws -> Bool {
+        try there.stamp.size == record.stamp.size && sha256(of: entry) == record.sha256
+    }
+
+    /// Takes the file that is there for the target, because it has the bytes that were to come.
+    private func adopt(
+        _ entry: DirectoryEntry, _ there: FileStatus, instead staged: StagedFile
+    ) throws -> Placed {
+        let file = try entry.open(O_RDONLY)
+        do throws(Errno) { try file.flushBytes(path: entry.path) } catch {
+            throw PromotionFault.unflushed(error)
+        }
+        let staging = staged.kind == .landing ? staged.path : nil
+        return Placed(stamp: there.stamp, leftover: staging)
+    }
+
+    private func stamp(
+        of entry: DirectoryEntry, placing staged: StagedFile
+    ) throws -> FileStamp {
+        if let error = probe.lookError() { throw error }
+        guard let status = try entry.status() else {
+            throw Errno(number: ENOENT, call: "statx", path: entry.path)
+        }
+        return staged.recordedStamp(of: status.stamp)
+    }
+
+    /// The digest of a file; nil where it cannot be read, which makes it nobody's known version.
+    private func sha256(of entry: DirectoryEntry) throws(Errno) -> Digest? {
+        do throws(Errno) {
+            return try FileDigests.compute(
+                try entry.open(O_RDONLY), algorithms: [.sha256], path: entry.path)?.first
+        } catch {
+            if [EACCES, EPERM, EIO].contains(error.number) { return nil }
+            throw error
+        }
+    }
+}
+
+extension FileStamp {
+    /// Whether a rename or a link is all that happened to a file: those change only its ctime.
+    func isSameVersion(as other: FileStamp) -> Bool {
+        inode == other.inode && size == other.size && modified == other.modified
+    }
+}
+
+extension ConflictCopy {
+    /// Renames a file, which may be in another folder, to the first free conflict name beside a
+    /// target; gives that name.
+    static func give(
+        to entry: DirectoryEntry, beside place: DirectoryEntry, target: Target, now: Instant
+    ) throws -> Target {
+        for attempt in 1...1000 {
+            guard let name = ConflictCopy.make(for: target, at: now, attempt: attempt) else {
+                break
+            }
+            do throws(Errno) {
+                try entry.renameToFree(place.sibling(name.name))
+                return name
+            } catch {
+                if error.number != EEXIST { throw error }
+            }
+        }
+        throw PromotionFault.failed(
+            MirrorError(
+                .conflict,
+                "\(target): no conflict name is free for the file that is there. Move it away.",
+                target: target))
+    }
+}

@@ -1,0 +1,373 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Settles what a run left that was killed, or whose machine lost power.
+///
+/// Each intent says which names a promotion was about to use, and each journal which set was about to
+/// be put in place together. The index forgets them once what they lead to is on the disk. After a power
+/// cut during the recovery, the next run settles them again.
+struct Recovery {
+    /// What was done.
+    struct Settled: Sendable, Hashable {
+        /// Targets whose promotion was completed.
+        var completed: [Target] = []
+        /// Where other people's bytes went.
+        var conflicts: [Target] = []
+        /// Files in `tmp/`, and hidden ones, that belonged to nothing.
+        var removedFiles = 0
+        /// Rows of parts that have no file.
+        var removedRows = 0
+        /// The manifests of sets whose promotion was finished.
+        var finishedSets: [Owners] = []
+        /// Files of such sets whose bytes are gone, so that they could not be promoted.
+        var lost: [Target] = []
+        /// Sets whose promotion cannot be finished yet.
+        var unfinishedSets: [UnfinishedSet] = []
+        /// The paths of what such sets are made of: in `tmp/`, or hidden beside targets.
+        var promised: Set<[UInt8]> = []
+        /// Where other people's files are that got neither their names nor conflict names.
+        var kept: [String] = []
+    }
+
+    private let tree: RecoveryTree
+    private let index: Index
+    private let now: Instant
+    private let probe: PromotionProbe
+    private var settled = Settled()
+
+    private init(tree: RecoveryTree, index: Index, now: Instant, probe: PromotionProbe) {
+        self.tree = tree
+        self.index = index
+        self.now = now
+        self.probe = probe
+    }
+
+    /// Settles everything; the caller holds the root's lock and nothing else is under way.
+    static func settle(
+        _ root: RootDirectory, _ index: Index, now: Instant,
+        probe: PromotionProbe = PromotionProbe()
+    ) throws(MirrorError) -> Settled {
+        var recovery = Recovery(tree: RecoveryTree(root), index: index, now: now, probe: probe)
+        do {
+            try recovery.settlePromotions()
+            try recovery.settleLeftovers()
+        } catch let error as MirrorError {
+            throw error
+        } catch let error as Errno {
+            throw MirrorError(error)
+        } catch let error as IndexError {
+            throw error.mirrorError
+        } catch let error as PromotionFault {
+            guard case .failed(let inner) = error else {
+                throw MirrorError(.inputOutput, "\(root.path): a flush failed.")
+            }
+            throw inner
+        } catch {
+            throw MirrorError(.internalError, "\(root.path): \(error)")
+        }
+        return recovery.settled
+    }
+
+    private mutating func settlePromotions() throws {
+        let (intents, journals) = try index.read { (database: inout Database) throws(IndexError) in
+            (try IntentRows.intents(in: &database), try JournalRows.journals(in: &database))
+        }
+        guard !intents.isEmpty || !journals.isEmpty else { return }
+        var open: [SetRecovery] = []
+        for journal in journals {
+            let set = SetRecovery(
+                journal: journal, intents: intents.filter(journal.contains), tree: tree,
+                index: index, now: now, probe: probe)
+            if try set.carryOn(&settled) { open.append(set) }
+        }
+        // The new names last before what they replace is removed.
+        try tree.flushAll()
+        let files = IntentRecovery(tree: tree, index: index, now: now)
+        var endings: [IntentEnding] = []
+        for intent in intents
+        where open.contains(where: { $0.contains(intent) })
+            || !journals.contains(where: { $0.contains(intent) })
+        {
+            endings.append(try files.settle(intent, &settled))
+            try tree.flushIfMany()
+        }
+        try tree.flushAll()
+        var departed: [Target] = []
+        var finished: [Int64] = []
+        for set in open {
+            if let gone = try set.finish(&settled) {
+                departed += gone
+                finished.append(set.journal.id)
+            } else {
+                endings.removeAll { set.contains($0.intent) }
+            }
+        }
+        try tree.flushAll()
+        let (done, gone, ended) = (endings, departed, finished)
+        try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
+            for ending in done { try ending.write(to: &batch) }
+            for target in gone { try FileRows.remove(target, in: &batch) }
+            for journal in ended { try JournalRows.remove(journal, in: &batch) }
+        }
+    }
+
+    private mutating func settleLeftovers() throws {
+        let leftovers = Leftovers(tree: tree, index: index)
+        try leftovers.removeHiddenFiles(besides: settled.promised)
+        settled.removedRows += try leftovers.settleParts(besides: settled.promised)
+        settled.removedFiles = tree.removedFiles
+    }
+}
+
+/// Settles the promotion of one file that a run had begun, by its intent.
+///
+/// A target that holds the intended bytes (they are hashed: an inode number alone proves nothing after
+/// a crash) gets its row; any other is left as it is. What an exchange brought out of a target goes
+/// when it is the version that mirror had put there, and gets a conflict name when it is not.
+struct IntentRecovery {
+    let tree: RecoveryTree
+    let index: Index
+    let now: Instant
+
+    /// Settles one intent; returns what that changes in the index.
+    func settle(
+        _ intent: PromotionIntent, _ settled: inout Recovery.Settled
+    ) throws -> IntentEnding {
+        let target = intent.record.target
+        var ending = IntentEnding(intent: intent)
+        guard let entry = try tree.existing(target.path) else {
+            // The folder is gone, and with it whatever was in it: only the staged file can be left.
+            try settleStaged(intent, target: nil, isDone: false, &settled)
+            return ending
+        }
+        let there = try entry.status()
+        if let there, try tree.holds(entry, there, intent.record) {
+            ending.stamp = there.stamp
+            settled.completed.append(target)
+            tree.noteUnflushed(try entry.open(O_RDONLY), target.path)
+        }
+        tree.noteUnflushed(entry.folder, target.folder)
+        try settleAside(intent, beside: entry, &settled)
+        try settleStaged(intent, target: entry, isDone: ending.stamp != nil, &settled)
+        if intent.kind == .move, ending.stamp != nil {
+            ending.isSourceGone = try tree.existing(intent.staged)?.status() == nil
+        }
+        return ending
+    }
+
+    /// Decides what was set aside: it goes back where nothing is, and is settled like what came out
+    /// of a target where something is.
+    func settleAside(
+        _ intent: PromotionIntent, beside entry: DirectoryEntry, _ settled: inout Recovery.Settled
+    ) throws {
+        guard let path = intent.aside, let aside = try tree.existing(path),
+            let kept = try aside.status()
+        else { return }
+        if try entry.status() == nil {
+            try aside.renameToFree(entry)
+        } else {
+            try settleOut(aside, kept, beside: entry, intent, &settled)
+        }
+    }
+
+    /// Decides what the staged name holds: the new bytes, or what an exchange brought out.
+    private func settleStaged(
+        _ intent: PromotionIntent, target: DirectoryEntry?, isDone: Bool,
+        _ settled: inout Recovery.Settled
+    ) throws {
+        guard let staged = try tree.existing(intent.staged), let status = try staged.status() else {
+            return
+        }
+        let there = try target?.status()
+        if intent.kind == .move {
+            // A hard link stood in for the rename, and its old name was not removed yet.
+            if isDone, status.stamp.inode == there?.stamp.inode { try staged.unlink() }
+            return
+        }
+        let isStagedFile =
+            status.stamp.inode == intent.stagedInode && there?.stamp.inode != intent.stagedInode
+        if try isStagedFile || tree.holds(staged, status, intent.record) {
+            // A part with a row is continued or verified by this run; anything else is made again.
+            let name = staged.name
+            let isPart = try index.read { (database: inout Database) throws(IndexError) in
+                try PartRows.hasPart(named: name, in: &database)
+            }
+            if isDone || !isPart { try tree.remove(staged) }
+        } else if let target {
+            try settleOut(staged, status, beside: target, intent, &settled)
+        } else {
+            let folder = try tree.root.makeFolder(intent.record.target.folder)
+            let path = intent.record.target.path
+            let entry = DirectoryEntry(folder: folder, name: intent.record.target.name, path: path)
+            tree.noteUnflushed(folder, intent.record.target.folder)
+            try settleOut(staged, status, beside: entry, intent, &settled)
+        }
+    }
+
+    /// Drops a file that came out of a target when it is mirror's own, else gives it a name.
+    private func settleOut(
+        _ out: DirectoryEntry, _ status: FileStatus, beside entry: DirectoryEntry,
+        _ intent: PromotionIntent, _ settled: inout Recovery.Settled
+    ) throws {
+        let target = intent.record.target
+        let row = try index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: target, in: &database)
+        }
+        let isSecondName = try entry.status()?.stamp.inode == status.stamp.inode
+        var isOurs = intent.replaces || isSecondName
+        if !isOurs, let row { isOurs = try tree.holds(out, status, row) }
+        if isOurs { return try tree.remove(out) }
+        settled.conflicts.append(
+            try ConflictCopy.give(to: out, beside: entry, target: target, now: now))
+    }
+}
+
+/// The change of the index that settles an intent.
+struct IntentEnding: Sendable {
+    let intent: PromotionIntent
+    /// The target's stamp when it has the intended bytes; nil leaves its row alone.
+    var stamp: FileStamp?
+    /// Whether the other target, whose file was renamed, has no file any more.
+    var isSourceGone = false
+
+    /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets the
+    /// intent.
+    func write(to database: inout Database) throws(IndexError) {
+        try ServerNameRows.settle(intent.record.target, isThere: stamp != nil, in: &database)
+        if let stamp {
+            var record = intent.record
+            record.stamp = stamp
+            try FileRows.put(record, in: &database)
+            if intent.kind == .landing {
+                try PartRows.remove(named: FolderCache.split(intent.staged).name, in: &database)
+            }
+        }
+        if isSourceGone {
+            try FileRows.remove(path: intent.staged, in: &database)
+        }
+        try IntentRows.remove([intent.id], in: &database)
+    }
+}
+
+/// Files of mirror's own that a run left and that no intent is about: hidden ones, and parts.
+///
+/// What an unfinished set is made of is promised to the next run, and stays.
+struct Leftovers {
+    let tree: RecoveryTree
+    let index: Index
+
+    /// Removes hidden files that were made before their intent was written.
+    func removeHiddenFiles(besides promised: Set<[UInt8]>) throws {
+        let paths = try index.read { (database: inout Database) throws(IndexError) in
+            try HiddenFileRows.paths(in: &database)
+        }
+        let left = paths.filter { !promised.contains(Array($0.utf8)) }
+        for path in left { if let entry = try tree.existing(path) { try tree.remove(entry) } }
+        guard !left.isEmpty else { return }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            for path in left { try HiddenFileRows.forget(path, in: &batch) }
+        }
+    }
+
+    /// Removes parts without rows, and rows without parts; returns the number of these rows.
+    func settleParts(besides promised: Set<[UInt8]>) throws -> Int {
+        let rows = try index.read { (database: inout Database) throws(IndexError) in
+            try PartRows.names(in: &database)
+        }
+        var names: Set<[UInt8]> = []
+        if let folder = try tree.root.folder(Area.tmp.rawValue) {
+            let known = Set(rows.map { Array($0.utf8) })
+            for name in try folder.names(path: "tmp") where PartName.isPart(name) {
+                let path = TreePartStore.path(of: name)
+                if known.contains(Array(name.utf8)) {
+                    names.insert(Array(name.utf8))
+                } else if !promised.contains(Array(path.utf8)) {
+                    try tree.remove(DirectoryEntry(folder: folder, name: name, path: path))
+                    // What is left of a set's folder; other people's files in it stay.
+                    removeIfEmpty(path)
+                }
+            }
+        }
+        let lost = rows.filter { !names.contains(Array($0.utf8)) }
+        guard !lost.isEmpty else { return 0 }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            for name in lost { try PartRows.remove(named: name, in: &batch) }
+        }
+        return lost.count
+    }
+
+    /// Removes a folder that holds no file, and the folders in it; what cannot go waits for a later run.
+    private func removeIfEmpty(_ path: String) {
+        guard let folder = try? tree.root.openFolder(path),
+            let names = try? folder.names(path: path)
+        else { return }
+        for name in names { removeIfEmpty(path + "/" + name) }
+        try? tree.root.removeFolder(path)
+    }
+}
+
+/// The tree while a recovery works in it: what its names hold, and which changes must last.
+///
+/// A recovery may follow a power cut, so it takes no look for granted: a name may lead nowhere, and a
+/// file is what its bytes say. Everything that the recovery changes is flushed before the intents are
+/// forgotten that would have the next run do it again.
+final class RecoveryTree {
+    let root: RootDirectory
+    /// The folders that are open.
+    var folders: FolderCache
+    /// Files that belonged to nothing, or that mirror's own versions replace.
+    private(set) var removedFiles = 0
+    /// Files and folders to flush, by their paths.
+    private var unflushed: [[UInt8]: (descriptor: Descriptor, path: String)] = [:]
+
+    init(_ root: RootDirectory) {
+        self.root = root
+        folders = FolderCache(root)
+    }
+
+    /// A name whose folder is there; nil otherwise.
+    func existing(_ path: String) throws -> DirectoryEntry? {
+        do throws(Errno) { return try folders.entry(path) } catch {
+            if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a file has the size and the bytes that a record says.
+    func holds(
+        _ entry: DirectoryEntry, _ status: FileStatus, _ record: IndexRecord
+    ) throws -> Bool {
+        guard status.isFile, status.stamp.size == record.stamp.size else { return false }
+        let file = try entry.open(O_RDONLY)
+        return try FileDigests.compute(file, algorithms: [.sha256], path: entry.path)?.first
+            == record.sha256
+    }
+
+    /// Removes what is at a name, but no folder.
+    func remove(_ entry: DirectoryEntry) throws {
+        guard let status = try entry.status(), status.kind != .folder else { return }
+        try entry.unlink()
+        removedFiles += 1
+    }
+
+    /// Has something flushed before the intents are forgotten.
+    func noteUnflushed(_ descriptor: Descriptor, _ path: String) {
+        unflushed[Array(path.utf8)] = (descriptor, path)
+    }
+
+    /// Flushes where more would use up the files that the process may have open.
+    func flushIfMany() throws(PromotionFault) {
+        if unflushed.count >= FolderCache.most || root.hasManyUnflushedFolders { try flushAll() }
+    }
+
+    /// Flushes everything that was changed so far.
+    func flushAll() throws(PromotionFault) {
+        do throws(Errno) {
+            for entry in unflushed.values { try entry.descriptor.flush(path: entry.path) }
+            for folder in root.takeUnflushedFolders() { try folder.flush(path: root.path) }
+        } catch { throw .unflushed(error) }
+        unflushed = [:]
+    }
+}

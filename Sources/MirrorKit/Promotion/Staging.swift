@@ -1,0 +1,333 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// Brings a landing's content to where one rename makes it the target.
+struct Staging {
+    let index: Index
+    /// The file system that a group flush writes out; nil when each file is flushed by itself.
+    let groupDevice: UInt64?
+    let unnamed: UnnamedFiles
+    /// Whether files are made without a name where that is possible; each stays open until it has one.
+    var makesUnnamed = true
+    /// The folder `tmp/`, once it was needed.
+    private var tmp: FolderCache.Folder?
+    /// What written bytes are read back into.
+    private var readBack: [UInt8] = []
+
+    init(index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
+        self.index = index
+        self.groupDevice = groupDevice
+        self.unnamed = unnamed
+    }
+
+    /// Creates, copies or checks the staged file, and gives it its mode and modification time.
+    mutating func stage(
+        _ landing: Landing, folders: inout FolderCache
+    ) throws(MirrorError) -> StagedFile {
+        do throws(Errno) {
+            let home = try folders.makeFolder(of: landing.target.path)
+            let tmp = try tmpFolder(&folders)
+            let isNear = home.device == tmp.device
+            switch landing.content {
+            case .memory(let bytes):
+                if isNear, makesUnnamed,
+                    let file = unnamed.make(
+                        in: home.descriptor, tmp: tmp.descriptor,
+                        trial: PartName.passing(for: landing.target))
+                {
+                    let path = TreePartStore.passingPath(for: landing.target)
+                    try file.writeConfirmed(bytes, path: path, with: &readBack)
+                    return try finish(
+                        landing, path: path, file: file, isDisposable: true, isUnnamed: true)
+                }
+                let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+                return try made(landing, path: path, file: file, folders: &folders) {
+                    (path, file) throws(Errno) in
+                    try file.writeConfirmed(bytes, path: path)
+                }
+            case .part(let name, let stamp):
+                let path = TreePartStore.path(of: name)
+                let part = try openPart(
+                    path, verifiedAs: stamp, landing: landing, folders: &folders)
+                if isNear {
+                    return try finish(landing, path: path, file: part, isDisposable: false)
+                }
+                return try copy(part, for: landing, folders: &folders, isNear: false)
+            case .copy(let source):
+                let original = try found(source.path) { () throws(Errno) in
+                    try folders.entry(source.path).open(O_RDONLY)
+                }
+                return try copy(original, for: landing, folders: &folders, isNear: isNear)
+            case .copyOfPart(let name, let stamp):
+                let path = TreePartStore.path(of: name)
+                // It has a final name, or was dropped: then its bytes are fetched for this target.
+                let part = try found(path) { () throws(Errno) in
+                    try openPart(path, verifiedAs: stamp, landing: landing, folders: &folders)
+                }
+                return try copy(part, for: landing, folders: &folders, isNear: isNear)
+            case .move(let source):
+                return try stageMove(of: source, landing, home: home, folders: &folders)
+            }
+        } catch {
+            if error.number == EREMCHG { throw .changed(error.path, for: landing.target) }
+            throw MirrorError(error, target: landing.target)
+        }
+    }
+
+    private mutating func tmpFolder(
+        _ folders: inout FolderCache
+    ) throws(Errno) -> FolderCache.Folder {
+        if let tmp { return tmp }
+        let folder = try folders.make(Area.tmp.rawValue)
+        tmp = folder
+        return folder
+    }
+
+    /// Opens a part by its name. What was verified is the file that the transfer held open: another
+    /// one under this name, or one that was written to since, is read again.
+    private func openPart(
+        _ path: String, verifiedAs stamp: FileStamp, landing: Landing,
+        folders: inout FolderCache
+    ) throws(Errno) -> Descriptor {
+        let part = try folders.entry(path).open(O_RDWR)
+        let status = try part.status(path: path)
+        guard status.isFile, status.links == 1, status.stamp.size == landing.record.stamp.size
+        else { throw changed(path) }
+        if status.stamp != stamp {
+            let digests = try FileDigests.compute(part, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
+        return part
+    }
+
+    private func copy(
+        _ source: Descriptor, for landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> StagedFile {
+        let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+        return try made(landing, path: path, file: file, folders: &folders) {
+            (path, file) throws(Errno) in
+            try source.copy(to: file, path: path)
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
+    }
+
+    /// Fills a file that was just made; removes it when that fails.
+    private func made(
+        _ landing: Landing, path: String, file: Descriptor, folders: inout FolderCache,
+        fill: (String, Descriptor) throws(Errno) -> Void
+    ) throws(Errno) -> StagedFile {
+        do throws(Errno) {
+            try fill(path, file)
+            return try finish(landing, path: path, file: file, isDisposable: true)
+        } catch {
+            try? folders.entry(path).unlink()
+            throw error
+        }
+    }
+
+    private func stageMove(
+        of source: Target, _ landing: Landing, home: FolderCache.Folder,
+        folders: inout FolderCache
+    ) throws(Errno) -> StagedFile {
+        let file = try found(source.path) { () throws(Errno) in
+            try folders.entry(source.path).open(O_RDONLY)
+        }
+        let status = try file.status(path: source.path)
+        guard status.isFile else { throw changed(source.path) }
+        let known = try? index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: source, in: &database)
+        }
+        if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
+            guard digests?.first == landing.record.sha256 else { throw changed(source.path) }
+        }
+        // Across file systems it is a copy; the orphan stays for the next prune.
+        guard status.device == home.device else {
+            return try copy(file, for: landing, folders: &folders, isNear: false)
+        }
+        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        if status.mode != mode {
+            try retryingLibc("fchmod", source.path) { fchmod(file.number, mode_t(mode)) }
+        }
+        return StagedFile(
+            landing: landing, kind: .move, path: source.path, stamp: status.stamp,
+            file: groupDevice == status.device ? nil : file,
+            needsFlush: groupDevice != status.device)
+    }
+
+    /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
+    private func create(
+        _ landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> (path: String, file: Descriptor) {
+        // A part without a row is known by its name; a hidden file could be anywhere.
+        let path =
+            isNear
+            ? TreePartStore.passingPath(for: landing.target)
+            : HiddenName.freshPath(for: landing.target)
+        if !isNear { try note(hidden: path) }
+        return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
+    }
+
+    private func note(hidden path: String) throws(Errno) {
+        do throws(IndexError) {
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try HiddenFileRows.note(path, in: &batch)
+            }
+        } catch {
+            throw Errno(number: EIO, call: "sqlite", path: path)
+        }
+    }
+
+    private func finish(
+        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool,
+        isUnnamed: Bool = false
+    ) throws(Errno) -> StagedFile {
+        try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
+        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        var status = try file.status(path: path)
+        // Most files have it from their making.
+        if status.mode != mode {
+            try retryingLibc("fchmod", path) { fchmod(file.number, mode_t(mode)) }
+            status = try file.status(path: path)
+        }
+        // Only in Documents is something ever set aside.
+        let isKept = landing.target.area == .documents
+        let needsFlush = groupDevice != status.device
+        return StagedFile(
+            landing: landing, path: path,
+            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil, stamp: status.stamp,
+            file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
+            isUnnamed: isUnnamed, isDisposable: isDisposable)
+    }
+
+    /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.
+    private func found(
+        _ path: String, _ open: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Descriptor {
+        do throws(Errno) { return try open() } catch {
+            let isGone = [ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO].contains(error.number)
+            throw isGone ? changed(path) : error
+        }
+    }
+
+    /// The error of bytes that are no longer those that were verified.
+    private func changed(_ path: String) -> Errno {
+        Errno(number: EREMCHG, call: "statx", path: path)
+    }
+}
+
+/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
+/// without any yet.
+final class StagedFile {
+    /// What is promoted.
+    let landing: Landing
+    /// What kind of name the bytes wait under.
+    let kind: PromotionIntent.Kind
+    /// Where they wait, beneath the root.
+    let path: String
+    /// Where what is at the target goes while names cannot be exchanged, beneath the root.
+    let aside: String?
+    /// The file as it was staged.
+    let stamp: FileStamp
+    /// The open file, where it must be flushed by itself or has no name.
+    private(set) var file: Descriptor?
+    /// Whether it is flushed by itself.
+    let needsFlush: Bool
+    /// Whether it has the name that it is to wait under not yet.
+    let isUnnamed: Bool
+    /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
+    let isDisposable: Bool
+    /// The intent's number in the index, once it is there.
+    var number: Int64 = 0
+    /// How the target got the bytes; nil before.
+    var placed: Placed?
+
+    init(
+        landing: Landing, kind: PromotionIntent.Kind = .landing, path: String, aside: String? = nil,
+        stamp: FileStamp, file: Descriptor? = nil, needsFlush: Bool = false,
+        isUnnamed: Bool = false, isDisposable: Bool = false
+    ) {
+        self.landing = landing
+        self.kind = kind
+        self.path = path
+        self.aside = aside
+        self.stamp = stamp
+        self.file = file
+        self.needsFlush = needsFlush
+        self.isUnnamed = isUnnamed
+        self.isDisposable = isDisposable
+    }
+
+    /// Whether the existing file may be dropped even if mirror did not put it there.
+    var replaces: Bool { kind == .landing && landing.onConflict == .replace }
+
+    /// The stamp to record of the file that the target has now.
+    ///
+    /// A name more or less changes a file's ctime, and that is its stamp from now on. Of a file that
+    /// was changed since it was verified it is the old stamp, so that the next run sees it.
+    func recordedStamp(of now: FileStamp) -> FileStamp {
+        now.isSameVersion(as: stamp) ? now : stamp
+    }
+
+    /// What the index is told before the rename.
+    var intent: PromotionIntent {
+        PromotionIntent(
+            kind: kind, staged: path, aside: aside, stagedInode: stamp.inode, replaces: replaces,
+            record: landing.record(stamp: stamp))
+    }
+
+    /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number
+    /// of files that may be open.
+    func flushNow() throws(Errno) {
+        if needsFlush { try file?.flush(path: path) }
+        if !isUnnamed { close() }
+    }
+
+    /// Closes the file, which has its final name.
+    func close() { file = nil }
+}
+
+/// Files that have no name until they get their final one (`O_TMPFILE` of open(2)).
+///
+/// Such a file costs one entry in one folder, where a file in `tmp/` costs two entries and a
+/// rename. A killed process leaves no trace of such a file. Linking never replaces, so a file is
+/// made this way only for a target without an existing file. For any other use the file first gets
+/// its name in `tmp/`.
+final class UnnamedFiles: Sendable {
+    /// Whether the root's file system has them; nil before the first was tried.
+    private let isSupported: Mutex<Bool?>
+
+    init(isAllowed: Bool) { isSupported = Mutex(isAllowed ? nil : false) }
+
+    /// Makes a file on a folder's file system, mode 0644; nil where that is not supported.
+    ///
+    /// Returns nil also where the file could not get a name later. `tmp` is on the same file
+    /// system, and `trial` is a name that no file in it has.
+    func make(
+        in folder: Descriptor, tmp: Descriptor, trial: @autoclosure () -> String
+    ) -> Descriptor? {
+        let isSupported = isSupported.withLock { known in
+            let answer = known ?? UnnamedFiles.canBeNamed(in: tmp, trial())
+            known = answer
+            return answer
+        }
+        return isSupported ? UnnamedFiles.open(in: folder) : nil
+    }
+
+    private static func open(in folder: Descriptor) -> Descriptor? {
+        // The cause of a failure is not examined: a file with a name will fail too, and report it.
+        let number = linux_open_unnamed(folder.number, 0o644)
+        return number < 0 ? nil : Descriptor(owning: number)
+    }
+
+    private static func canBeNamed(in tmp: Descriptor, _ trial: String) -> Bool {
+        guard let file = open(in: tmp), linux_link_open(file.number, tmp.number, trial) == 0 else {
+            return false
+        }
+        return unlinkat(tmp.number, trial, 0) == 0
+    }
+}

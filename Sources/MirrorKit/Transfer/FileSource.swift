@@ -1,0 +1,454 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// A source that is a local file, read by mirror itself (`file:`), as it was when it was looked at.
+///
+/// It responds as a server would, so that the rules of transfers apply unchanged. Its entity tag is
+/// made of device, inode, size, mtime and ctime. The bytes are accepted only if these values are
+/// the same before and after the bytes were read.
+///
+/// It holds no descriptor: closing one may wait for a server, as opening and reading do. All of that
+/// happens within one piece of work of a thread that reads files.
+struct FileSource: Sendable {
+    private let path: String
+    private let status: FileStatus
+
+    /// Looks at a regular file; blocks.
+    init(path: String) throws(Refusal) {
+        self.path = path
+        do throws(Errno) {
+            status = try FileSource.open(path).status(path: path)
+        } catch {
+            throw FileSource.refusal(error)
+        }
+        guard status.isFile else {
+            throw Refusal(.sourceFileUnreadable, "it is not a regular file")
+        }
+    }
+
+    private static func open(_ path: String) throws(Errno) -> Descriptor {
+        let number = try retrying("open", path) {
+            // O_NONBLOCK: a named pipe must not hang the open.
+            linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
+        }
+        return Descriptor(owning: number)
+    }
+
+    private static func refusal(_ error: Errno) -> Refusal {
+        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    }
+
+    /// The size in bytes when it was looked at.
+    var size: Int64 { status.stamp.size }
+
+    /// The response that a server would give to a request.
+    func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
+        let tag = "\"file-\(fingerprint)\""
+        let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
+        var fields = [
+            ("ETag", tag), ("Last-Modified", HTTPDate(seconds: modified.seconds).description),
+            ("Date", HTTPDate(seconds: now.seconds).description),
+        ]
+        if plan.condition?.validators.entityTag?.text == tag {
+            return ResponseHead(status: 304, fields)
+        }
+        fields.append(("Content-Length", String(size)))
+        return ResponseHead(status: 200, fields)
+    }
+
+    private var fingerprint: String {
+        let stamp = status.stamp
+        return [
+            String(status.device, radix: 16), String(stamp.inode, radix: 16),
+            String(stamp.size, radix: 16), String(stamp.modified, radix: 16),
+            String(stamp.changed, radix: 16),
+        ].joined(separator: "-")
+    }
+}
+
+// MARK: Reading
+
+extension FileSource {
+    /// Reads a small file; blocks.
+    func readAll(by reading: FileReading) -> FileNews {
+        do throws(Errno) {
+            return try reading.asking { () throws(Errno) in
+                let file = try FileSource.open(path)
+                // One byte more than expected shows that the file grew.
+                let buffer = UnsafeMutableRawBufferPointer.allocate(
+                    byteCount: Int(size) + 1, alignment: 16)
+                defer { buffer.deallocate() }
+                let count = try read(file, into: buffer, at: 0, by: reading)
+                return news(Array(buffer[..<count]), length: Int64(count), of: file)
+            }
+        } catch { return .refused(FileSource.refusal(error)) }
+    }
+
+    /// Copies the bytes into an empty part, shared where the file system can, and hashes them;
+    /// blocks. The copy ends early once the reading is given up.
+    func copy(
+        to part: PartFile, of target: Target, digests: inout PipelineDigests,
+        by reading: FileReading
+    ) -> FileNews {
+        do throws(Errno) {
+            let file = try reading.asking { () throws(Errno) in try FileSource.open(path) }
+            let length = try copy(file, to: part, digests: &digests, by: reading)
+            return reading.asking { news(nil, length: length, of: file) }
+        } catch {
+            guard error.path == path else { return .broken(MirrorError(error, target: target)) }
+            let refusal = FileSource.refusal(error)
+            return .failed(
+                TransportFailure(refusal.code, refusal.cause, isPassing: false, wasSent: true))
+        }
+    }
+
+    private func copy(
+        _ file: Descriptor, to part: PartFile, digests: inout PipelineDigests,
+        by reading: FileReading
+    ) throws(Errno) -> Int64 {
+        let isShared = linux_ficlone(part.descriptor, file.number) >= 0
+        let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 4096)
+        defer { buffers.deallocate() }
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[..<(1 << 20)])
+        let copy = UnsafeMutableRawBufferPointer(rebasing: buffers[(1 << 20)...])
+        var offset: Int64 = 0
+        while !reading.isGivenUp {
+            let count: Int
+            if isShared {
+                count = try part.read(into: buffer, at: offset)
+            } else {
+                count = try reading.asking { () throws(Errno) in
+                    try read(file, into: buffer, at: offset, by: reading)
+                }
+                // The transfer may have dropped the part.
+                if reading.isGivenUp { break }
+            }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if !isShared {
+                try part.write(bytes, at: offset)
+                try part.confirm(bytes, at: offset, with: copy)
+            }
+            digests.update(bytes)
+            offset += Int64(count)
+            if count < buffer.count { break }
+        }
+        return offset
+    }
+
+    /// Fills a buffer from the file, up to its end, in pieces that count as they come.
+    private func read(
+        _ file: Descriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64,
+        by reading: FileReading
+    ) throws(Errno) -> Int {
+        var done = 0
+        while done < buffer.count, !reading.isGivenUp {
+            let end = min(done + reading.piece, buffer.count)
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<end])
+            let count = try file.read(into: piece, at: offset + Int64(done), path: path)
+            reading.received(count)
+            done += count
+            if count < piece.count { break }
+        }
+        return done
+    }
+
+    /// The bytes that were read, unless the file is no longer the one that was looked at; blocks.
+    /// After a failure the bytes must not be used.
+    private func news(_ memory: [UInt8]?, length: Int64, of file: Descriptor) -> FileNews {
+        if let now = try? file.status(path: path), now.device == status.device,
+            now.stamp == status.stamp
+        {
+            return .copied(memory, length: length)
+        }
+        return .failed(
+            TransportFailure(
+                .sourceChanged, "the file changed while it was read", isPassing: true,
+                wasSent: true))
+    }
+}
+
+/// One reading of a source file, as its thread and the transfer thread see it.
+final class FileReading: Sendable {
+    /// Unique among the readings of a loop: a job may have several, one after another.
+    let number: Int
+    /// The id of the job.
+    let id: Int
+    /// How many bytes to ask for at once, so that a file which is fast enough brings some of them
+    /// before it counts as stalled.
+    let piece: Int
+    private let asks = Atomic(false)
+    private let arrived = Atomic(0)
+    private let givenUp = Atomic(false)
+
+    /// - Parameter stallTimeout: seconds.
+    init(number: Int, id: Int, stallTimeout: Int64) {
+        self.number = number
+        self.id = id
+        piece = Int(min(64, max(4, stallTimeout))) << 10
+    }
+
+    /// Whether its transfer no longer waits for it; then it ends soon, if the system allows it.
+    var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
+
+    func giveUp() { givenUp.store(true, ordering: .relaxed) }
+
+    /// Whether it waits for the file at this moment, and for no disk of mirror's own.
+    var isAsking: Bool { asks.load(ordering: .relaxed) }
+
+    /// Does what may wait for the file.
+    func asking<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        asks.store(true, ordering: .relaxed)
+        defer { asks.store(false, ordering: .relaxed) }
+        return try body()
+    }
+
+    /// Counts bytes of the file.
+    func received(_ bytes: Int) { arrived.add(bytes, ordering: .relaxed) }
+
+    /// The number of bytes since this was asked last.
+    func takeReceived() -> Int { arrived.exchange(0, ordering: .relaxed) }
+}
+
+/// What a thread found out about a source file.
+enum FileNews: Sendable {
+    /// It was looked at.
+    case found(FileSource)
+    /// Its bytes were copied: into memory, or into the part where the bytes are nil.
+    case copied([UInt8]?, length: Int64)
+    /// It cannot be used.
+    case refused(Refusal)
+    /// It changed while it was read, could not be read to its end, or no thread can read it now.
+    case failed(TransportFailure)
+    /// The bytes could not be written.
+    case broken(MirrorError)
+}
+
+/// The source files that are being read for transfers. Only the transfer thread calls this class.
+///
+/// A transfer that waits for one is in the state `reading`. The result of a reading that has ended,
+/// or was given up, is ignored.
+final class FileReadings {
+    /// The readings under way, by the ids of their jobs. A reading has stalled when too few bytes of it
+    /// came for too long.
+    private var running: [Int: (reading: FileReading, stall: StallClock)] = [:]
+    private let threads: FileThreads
+    /// Seconds.
+    let stallTimeout: Int64
+    private var asking: AskingTime
+    private var made = 0
+
+    init(inbox: TransferInbox, stallTimeout: Int64, now: Int64) {
+        asking = AskingTime(now: now)
+        threads = FileThreads(inbox: inbox)
+        self.stallTimeout = stallTimeout
+    }
+
+    /// Whether no file is being read.
+    var isEmpty: Bool { running.isEmpty }
+
+    /// The readings of which too few bytes came for too long; `now` is in milliseconds.
+    ///
+    /// Files are read whether or not sockets are, so their time is one of their own.
+    func stalled(now: Int64) -> [FileReading] {
+        asking.look(now: now)
+        if running.isEmpty { return [] }
+        let time = asking.elapsed
+        var stalled: [FileReading] = []
+        for id in Array(running.keys) {
+            guard let reading = running[id]?.reading else { continue }
+            running[id]?.stall.receive(reading.takeReceived())
+            if reading.isAsking {
+                running[id]?.stall.begin(at: time)
+            } else {
+                running[id]?.stall.end(at: time)
+            }
+            if running[id]?.stall.hasStalled(at: time) == true { stalled.append(reading) }
+        }
+        return stalled
+    }
+
+    /// Looks at a source file.
+    func look(at path: String, for transfer: Transfer) {
+        submit(for: transfer) { reading in
+            do throws(Refusal) {
+                return .found(
+                    try reading.asking { () throws(Refusal) in try FileSource(path: path) })
+            } catch { return .refused(error) }
+        }
+    }
+
+    /// Copies a source file into the part of a body, or into memory where there is none.
+    func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
+        guard let file = body.file else {
+            return submit(for: transfer) { source.readAll(by: $0) }
+        }
+        let (target, pipeline) = (transfer.job.target, body.pipeline)
+        submit(for: transfer) { reading in
+            pipeline.withDigests { source.copy(to: file, of: target, digests: &$0, by: reading) }
+        }
+    }
+
+    /// Ends the reading of a transfer, which waits for no thread then; false where it waits for another
+    /// reading, or for none.
+    func ended(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard case .reading(let current) = transfer.state, current === reading else {
+            return false
+        }
+        running[transfer.job.id] = nil
+        transfer.state = .working
+        return true
+    }
+
+    /// Has a transfer wait no more for its file; false where it does not wait for this reading.
+    @discardableResult
+    func giveUp(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard ended(reading, of: transfer) else { return false }
+        threads.giveUp(reading)
+        return true
+    }
+
+    /// Lets the threads end; those that wait for a file are left behind.
+    func stop() { threads.stop() }
+
+    private func submit(
+        for transfer: Transfer, _ read: @escaping @Sendable (FileReading) -> FileNews
+    ) {
+        made += 1
+        let reading = FileReading(
+            number: made, id: transfer.job.id, stallTimeout: stallTimeout)
+        running[reading.id] = (reading, StallClock(timeout: stallTimeout))
+        transfer.state = .reading(reading)
+        threads.submit(reading, read)
+    }
+}
+
+/// Threads that read source files, up to two at once.
+///
+/// A file may be on a server or a disk that does not answer, and no call that waits for one can be
+/// ended. So no call waits for these threads: a reading that is given up keeps its thread, and another
+/// one takes its place. When eight of them have not come back, no further file is read.
+final class FileThreads: Sendable {
+    /// A reading, and the part of it that a thread does in one piece.
+    typealias Work = (reading: FileReading, read: @Sendable (FileReading) -> FileNews)
+
+    static let most = 2
+    static let mostGivenUp = 8
+
+    fileprivate struct State {
+        var queue: [Work] = []
+        /// The readings that are being done, and have not been given up.
+        var running: Set<Int> = []
+        /// The readings that were given up, and whose threads have not come back.
+        var givenUp: Set<Int> = []
+        /// Threads that do what is queued, those that wait for it included.
+        var threads = 0
+        var isStopping = false
+
+        /// Whether a further thread is needed and allowed.
+        var needsThread: Bool {
+            threads - running.count < queue.count && threads < FileThreads.most
+                && givenUp.count < FileThreads.mostGivenUp && !isStopping
+        }
+    }
+
+    private let state = Mutex(State())
+    private let available = Semaphore()
+    /// Gets the results.
+    private let inbox: TransferInbox
+
+    init(inbox: TransferInbox) { self.inbox = inbox }
+
+    /// Adds a reading; it fails at once where no thread can do it.
+    func submit(
+        _ reading: FileReading, _ read: @escaping @Sendable (FileReading) -> FileNews
+    ) {
+        let isTaken = state.withLock { state in
+            if !state.isStopping { state.queue.append((reading, read)) }
+            return !state.isStopping
+        }
+        guard isTaken else { return }
+        available.post()
+        provide()
+    }
+
+    /// Gives a reading up: its thread, if it has one, no longer counts.
+    func giveUp(_ reading: FileReading) {
+        reading.giveUp()
+        state.withLock { state in
+            state.queue.removeAll { $0.reading === reading }
+            if state.running.remove(reading.number) != nil {
+                state.givenUp.insert(reading.number)
+                state.threads -= 1
+            }
+        }
+        provide()
+    }
+
+    /// Lets the threads end when they come back, and does nothing more.
+    func stop() {
+        let waiting = state.withLock { state in
+            state.isStopping = true
+            state.queue = []
+            return state.threads
+        }
+        for _ in 0..<waiting { available.post() }
+    }
+
+    /// Starts the threads that are needed, or refuses what waits for one that cannot be had.
+    private func provide() {
+        var failure = TransportFailure(
+            .stalled,
+            "\(FileThreads.mostGivenUp) other source files have not come, so no further one is read",
+            isPassing: true, wasSent: false)
+        while state.withLock({ $0.takeThread() }) {
+            do throws(Errno) {
+                try NativeThread("files") { self.run() }.detach()
+            } catch {
+                state.withLock { $0.threads -= 1 }
+                failure = TransportFailure(
+                    .sourceFileUnreadable, "no thread can be had to read it: \(error)",
+                    isPassing: true, wasSent: false)
+                break
+            }
+        }
+        let refused = state.withLock { state -> [Work] in
+            guard state.threads == 0 else { return [] }
+            defer { state.queue = [] }
+            return state.queue
+        }
+        for (reading, _) in refused { inbox.post(.file(reading, .failed(failure))) }
+    }
+
+    private func run() {
+        while true {
+            available.wait()
+            let (work, isStopping) = state.withLock { $0.takeWork() }
+            if isStopping { return }
+            guard let (reading, read) = work else { continue }
+            inbox.post(.file(reading, read(reading)))
+            let goesOn = state.withLock { state in
+                state.running.remove(reading.number)
+                return state.givenUp.remove(reading.number) == nil
+            }
+            if !goesOn { return }
+        }
+    }
+}
+
+extension FileThreads.State {
+    fileprivate mutating func takeThread() -> Bool {
+        guard needsThread else { return false }
+        threads += 1
+        return true
+    }
+
+    fileprivate mutating func takeWork() -> (work: FileThreads.Work?, isStopping: Bool) {
+        if isStopping || queue.isEmpty { return (nil, isStopping) }
+        let work = queue.removeFirst()
+        running.insert(work.reading.number)
+        return (work, false)
+    }
+}

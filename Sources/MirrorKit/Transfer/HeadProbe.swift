@@ -1,0 +1,186 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Asks servers about URLs: HEAD, and one byte if the answer to HEAD says too little.
+///
+/// It uses the wire of transfers on the calling thread: the same redirect rules, timeouts, proxies and
+/// addresses. No body is read beyond what one packet may bring.
+final class HeadProbe {
+    /// How many URLs are asked about at once.
+    private static let together = 16
+
+    private let wire: any Wire
+    private let patience: Int64
+    private let isCancelled: () -> Bool
+    private var waiting: [Int] = []
+    private var running: [Int: Question] = [:]
+    private var reports: [ProbeReport] = []
+    private var lastRequest = 0
+
+    /// The requests about one URL.
+    private struct Question {
+        let number: Int
+        let source: PreparedSource
+        var redirection: Redirection
+        var isFirstByte = false
+        /// Whether it is asked over HTTP/1.1, where no other question shares its connection.
+        var usesHTTP1 = false
+        var active: ActiveRequest?
+        var head: ResponseHead?
+        /// When the answer is no longer waited for.
+        var end = ContinuousClock.now
+    }
+
+    /// Throws `MirrorError` where the process has no descriptors left.
+    convenience init(
+        _ configuration: Configuration, isCancelled: @escaping () -> Bool
+    ) throws(MirrorError) {
+        do throws(Errno) {
+            self.init(
+                CurlWire(configuration, signal: try WakeSignal()),
+                patience: configuration.transfer.connectTimeout
+                    + configuration.transfer.stallTimeout,
+                isCancelled: isCancelled)
+        } catch { throw MirrorError(error) }
+    }
+
+    /// - Parameter patience: seconds that an answer may take.
+    init(_ wire: any Wire, patience: Int64, isCancelled: @escaping () -> Bool) {
+        self.wire = wire
+        self.patience = patience
+        self.isCancelled = isCancelled
+    }
+
+    /// Asks about URLs, several at once; the reports are in the order of the URLs.
+    ///
+    /// The refusal of a server is in its report. Throws `MirrorError` if no request can be made,
+    /// and with `cancelled`.
+    func reports(on urls: [SourceURL]) throws(MirrorError) -> [ProbeReport] {
+        reports = urls.map { ProbeReport(url: $0.description) }
+        // Some are under way where it was interrupted.
+        defer { while let (_, left) = running.popFirst() { left.active.map(wire.end) } }
+        var next = 0
+        while next < urls.count || !running.isEmpty {
+            if isCancelled() {
+                throw MirrorError(.cancelled, "Interrupted while servers were asked.")
+            }
+            while next < urls.count, running.count < HeadProbe.together {
+                let source = PreparedSource(
+                    url: urls[next], key: SourceKey(urls[next]), headers: [])
+                var question = Question(
+                    number: next, source: source,
+                    redirection: Redirection(url: urls[next], isPost: false))
+                try ask(&question)
+                next += 1
+            }
+            wire.perform()
+            while let end = wire.nextEnd() { try take(end) }
+            giveUpOverdue()
+            if !running.isEmpty { wire.wait(milliseconds: 100) }
+        }
+        return reports
+    }
+
+    /// Makes the next request of a question.
+    private func ask(_ question: inout Question) throws(MirrorError) {
+        var plan = RequestDraft(source: 0, url: question.redirection.url)
+        plan.isHead = !question.isFirstByte
+        plan.end = question.isFirstByte ? 1 : nil
+        plan.usesHTTP1 = question.usesHTTP1
+        plan.carriesCredentials = !question.redirection.hasLeftOrigin
+        plan.cookie = question.redirection.cookie
+        lastRequest += 1
+        let active = ActiveRequest(
+            number: lastRequest, id: question.number, listener: self,
+            stall: StallClock(timeout: patience))
+        try wire.prepare(
+            WireRequest(
+                plan: RequestPlan(plan), source: question.source, postBody: nil,
+                opensConnection: false),
+            for: active)
+        question.active = active
+        question.head = nil
+        question.end = .now.advanced(by: .seconds(patience))
+        running[question.number] = question
+        wire.begin(active)
+    }
+
+    /// Handles the end of a request, and makes the next one if the answer says too little.
+    private func take(_ end: WireEnd) throws(MirrorError) {
+        let number = end.active.id
+        guard var question = running.removeValue(forKey: number) else { return }
+        wire.end(end.active)
+        question.active = nil
+        let wantsHTTP1 =
+            end.failure?.isMisplaced == true || end.failure?.isOfHTTP2 == true
+            || end.active.isMisplaced
+        if wantsHTTP1, !question.usesHTTP1 {
+            question.usesHTTP1 = true
+            return try ask(&question)
+        }
+        guard let head = question.head else {
+            return fail(question, failure(of: end))
+        }
+        if (300..<400).contains(head.status), let location = head.redirectLocation {
+            do throws(Refusal) {
+                try question.redirection.follow(head, to: location, at: SystemClock.now())
+            } catch { return fail(question, error) }
+            reports[number].redirects.append(question.redirection.url.description)
+            return try ask(&question)
+        }
+        let (url, now) = (question.redirection.url, SystemClock.now())
+        if question.isFirstByte {
+            reports[number].take(firstByte: head, from: url, at: now)
+        } else {
+            reports[number].take(head: head, from: url, at: now)
+            if reports[number].needsFirstByte {
+                question.isFirstByte = true
+                return try ask(&question)
+            }
+        }
+        reports[number].name = reports[number].name ?? url.lastSegment
+    }
+
+    private func failure(of end: WireEnd) -> Refusal {
+        if case .refused(let refusal) = end.active.finding { return refusal }
+        if let failure = end.failure { return Refusal(failure.code, failure.cause) }
+        return Refusal(.malformedResponse, "the server answered nothing")
+    }
+
+    /// Ends a question; the facts from an earlier answer stay in the report.
+    private func fail(_ question: Question, _ refusal: Refusal) {
+        // A server that answered HEAD counts as one that answers, even if it breaks off the GET.
+        if question.isFirstByte, reports[question.number].isGood { return }
+        let url = question.redirection.url
+        var error = MirrorError(refusal.code, "\(url): \(refusal.cause).")
+        error.source = url.description
+        error.status = refusal.status
+        reports[question.number].error = error
+    }
+
+    private func giveUpOverdue() {
+        let now = ContinuousClock.now
+        for question in running.values where now >= question.end {
+            running[question.number] = nil
+            if let active = question.active { wire.end(active) }
+            fail(question, Refusal(.stalled, "no answer came for \(patience) s"))
+        }
+    }
+}
+
+extension HeadProbe: ActiveRequest.Listener {
+    func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
+        running[active.id]?.head = head
+        return false
+    }
+
+    func began(_ active: ActiveRequest) {}
+
+    func misplaced(_ active: ActiveRequest) {}
+
+    func heldBack(_ active: ActiveRequest) {}
+
+    func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> ActiveRequest.Reply {
+        .stop
+    }
+}

@@ -1,0 +1,309 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The bytes in hand of one transfer: in memory while they are few and young, otherwise in a part.
+/// Only the transfer thread calls this class.
+final class IncomingBody {
+    /// Maximum size of a body that stays in memory, in bytes.
+    static let memoryLimit = 64 << 10
+    /// Maximum time that a body may stay in memory, in milliseconds.
+    static let memoryAge: Int64 = 1000
+
+    /// The bytes, while there is no part.
+    private(set) var memory: [UInt8] = []
+    /// The part's row, which may not be stored yet.
+    private(set) lazy var record = makeRecord()
+    /// The digests of the bytes, once they are complete.
+    var digests: [Digest] = []
+    private var startedPipeline: WritePipeline?
+    private let identity: PartIdentity
+    /// The response that the bytes come with; nil where they are those of a part.
+    private let reception: Reception?
+    /// The transfer owns the body.
+    private unowned let transfer: Transfer
+    private let work: TransferWork
+    private var writer: PartWriter?
+    private let began: Int64
+
+    private init(
+        _ reception: Reception?, identity: PartIdentity, of transfer: Transfer,
+        by work: TransferWork
+    ) {
+        self.reception = reception
+        self.identity = identity
+        self.transfer = transfer
+        self.work = work
+        began = work.clock.monotonic()
+    }
+
+    /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
+    /// first use. A small body that comes at once never needs them.
+    convenience init(
+        _ reception: Reception, identity: PartIdentity, of transfer: Transfer,
+        by work: TransferWork
+    ) {
+        self.init(Optional(reception), identity: identity, of: transfer, by: work)
+    }
+
+    /// Makes a body for a part that is being read.
+    convenience init(
+        _ record: PartRecord, pipeline: WritePipeline, of transfer: Transfer,
+        by work: TransferWork
+    ) {
+        self.init(nil, identity: record.identity, of: transfer, by: work)
+        self.record = record
+        startedPipeline = pipeline
+    }
+
+    /// Makes a body that resumes a part, which was verified up to a length.
+    convenience init(
+        resuming record: PartRecord, file: PartFile, length: Int64, pipeline: WritePipeline,
+        of transfer: Transfer, by work: TransferWork
+    ) {
+        self.init(record, pipeline: pipeline, of: transfer, by: work)
+        writer = makeWriter(file, start: length)
+        self.record.runs += 1
+    }
+
+    private func makeRecord() -> PartRecord {
+        guard let reception else { preconditionFailure("a part has its row") }
+        let (target, answer) = (transfer.job.target, reception.answer)
+        var record = PartRecord(
+            name: PartName.fresh(for: target, identity: identity), target: target,
+            identity: identity, total: reception.total, provenance: answer.provenance,
+            validators: answer.validators)
+        record.mediaType = answer.mediaType
+        record.suggestedName = answer.suggestedName
+        return record
+    }
+
+    private func makePipeline() -> WritePipeline {
+        var other = transfer.job.expectation.otherAlgorithm
+        if let reception {
+            other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
+        }
+        return work.makePipeline(
+            for: record, of: transfer.job, other: other, workers: work.workers)
+    }
+
+    private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
+        PartWriter(
+            file: file, start: start, total: record.total, pipeline: pipeline,
+            chunks: work.chunks)
+    }
+
+    /// The part's file; nil while the bytes are in memory.
+    var file: PartFile? { writer?.file }
+
+    /// Bytes from the file's start, written or not.
+    var length: Int64 { writer?.position ?? Int64(memory.count) }
+
+    /// The pipeline that writes its bytes into the part.
+    var pipeline: WritePipeline {
+        if let startedPipeline { return startedPipeline }
+        let pipeline = makePipeline()
+        startedPipeline = pipeline
+        return pipeline
+    }
+
+    /// Bytes that wait to be written or hashed.
+    var backlog: Int { startedPipeline?.backlog ?? 0 }
+
+    /// Whether another run, or a mirror, may resume these bytes.
+    var isResumable: Bool { identity != .anonymous && length > 0 }
+
+    /// Takes the next bytes.
+    func append(_ bytes: UnsafeRawBufferPointer, now: Int64) throws(MirrorError) {
+        if writer == nil {
+            if memory.count + bytes.count <= IncomingBody.memoryLimit {
+                memory.append(contentsOf: bytes)
+                return
+            }
+            try spill(now: now)
+        }
+        writer?.append(bytes, now: now)
+    }
+
+    /// Passes on bytes that have waited too long.
+    func tick(now: Int64) throws(MirrorError) {
+        if writer == nil, length > 0, now - began >= IncomingBody.memoryAge { try spill(now: now) }
+        writer?.tick(now: now)
+    }
+
+    /// Creates the part, and moves the bytes from memory into it.
+    func spill(now: Int64) throws(MirrorError) {
+        guard self.writer == nil else { return }
+        let writer = makeWriter(try work.parts.create(record), start: 0)
+        self.writer = writer
+        let bytes = memory
+        memory = []
+        bytes.withUnsafeBytes { writer.append($0, now: now) }
+    }
+
+    /// Hands over the bytes in the buffer, to be written and hashed.
+    func flush() { writer?.flush() }
+
+    /// Counts bytes that a worker wrote into the part and added to the digests.
+    func adopt(copied length: Int64) { writer?.skip(to: length) }
+
+    /// Counts bytes up to an offset that further connections have written into the part.
+    func adopt(upTo end: Int64) { writer?.adopt(upTo: end) }
+
+    /// Adds the total and the provenance of a further response to the row.
+    func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {
+        record.total = total ?? record.total
+        if !record.provenances.contains(provenance) { record.provenances.append(provenance) }
+        if writer != nil { try work.parts.update(record) }
+    }
+
+    /// Stops the digests where they are, because the rest of the bytes is no longer needed.
+    func stop() { startedPipeline?.stop() }
+
+    /// Discards the bytes, and the part with them.
+    func discard() throws(MirrorError) {
+        startedPipeline?.abandon()
+        memory = []
+        guard writer != nil else { return }
+        writer = nil
+        try work.parts.discard(part: record.name)
+    }
+}
+
+/// Compares complete bytes with every declared digest, on a worker if there are many bytes.
+///
+/// The pipeline made sha256 and one more digest while the bytes came in. The file is read again
+/// only for pieces without a digest of the whole, or for a third algorithm.
+struct BodyCheck: Sendable {
+    let job: TransferJob
+    /// Digests that the server sent.
+    let sent: [Digest]
+    let inbox: TransferInbox
+
+    /// Up to this number of bytes, a check takes less time than waking a worker.
+    static let fewBytes = 16 << 10
+
+    /// Whether a complete part with these expectations is read again. `other` is the algorithm
+    /// besides sha256 whose digest was made while the bytes came in.
+    static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
+        !expectation.digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == other }
+            || PieceCheck(expectation).isNeeded
+    }
+
+    /// Returns the digests of bytes in memory; `piecesHold` is nil when no pieces had to be
+    /// checked.
+    func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
+        var digests = [ByteHasher.digest(.sha256, of: bytes)]
+        func add(_ algorithm: DigestAlgorithm) {
+            if digests.contains(where: { $0.algorithm == algorithm }) { return }
+            digests.append(ByteHasher.digest(algorithm, of: bytes))
+        }
+        for declared in job.expectation.digests { add(declared.algorithm) }
+        for digest in sent { add(digest.algorithm) }
+        var pieces = PieceCheck(job.expectation)
+        bytes.withUnsafeBytes { pieces.take($0) }
+        return (digests, pieces.end())
+    }
+
+    /// Checks bytes in memory.
+    func run(_ bytes: [UInt8]) {
+        let found = judge(bytes)
+        inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
+    }
+
+    /// Checks bytes in a part, once all of them have passed through its pipeline.
+    func run(_ file: PartFile, size: Int64, pipeline: WritePipeline) {
+        let (id, target, inbox) = (job.id, job.target, inbox)
+        pipeline.submit { digests in
+            // The pipeline reported any loss before, with its cause.
+            guard !digests.isBroken, digests.length == size else {
+                let error = MirrorError(
+                    .internalError, "\(target): bytes of the part are not accounted for.")
+                return inbox.post(.broken(id, error))
+            }
+            run(file, digests.snapshots())
+        }
+    }
+
+    /// Checks bytes in a part whose running digests are known.
+    private func run(_ file: PartFile, _ digests: [Digest]) {
+        let made = Set(digests.map(\.algorithm))
+        let missing = Set(job.expectation.digests.map(\.algorithm)).subtracting(made)
+        var pieces = PieceCheck(job.expectation)
+        guard !missing.isEmpty || pieces.isNeeded else {
+            inbox.post(.hashed(job.id, digests, piecesHold: nil))
+            return
+        }
+        do throws(Errno) {
+            var all = digests
+            // Each algorithm takes one pass: more than one missing algorithm is rare and pointless.
+            for algorithm in missing {
+                var hasher = ByteHasher(algorithm)
+                try read(file) { hasher.update($0) }
+                all.append(hasher.snapshot())
+            }
+            if pieces.isNeeded { try read(file) { pieces.take($0) } }
+            inbox.post(.hashed(job.id, all, piecesHold: pieces.end()))
+        } catch {
+            inbox.post(.broken(job.id, MirrorError(error, target: job.target)))
+        }
+    }
+
+    private func read(
+        _ file: PartFile, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try file.read(into: buffer, at: offset)
+            take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+            if count < buffer.count { return }
+        }
+    }
+}
+
+/// Compares bytes with the declared digests of pieces. This is needed only where no digest of the
+/// whole proves the bytes.
+struct PieceCheck: ~Copyable {
+    private let pieces: Pieces?
+    /// None before the first byte of a piece.
+    private var hasher: ByteHasher?
+    private var filled: Int64 = 0
+    private var index = 0
+    private var holds = true
+
+    init(_ expectation: Expectation) {
+        pieces = expectation.pin == nil ? expectation.pieces : nil
+    }
+
+    var isNeeded: Bool { pieces != nil }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let pieces else { return }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Int(min(Int64(rest.count), pieces.length - filled))
+            if hasher == nil { hasher = ByteHasher(.sha256) }
+            hasher?.update(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+            filled += Int64(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            if filled == pieces.length { close(pieces) }
+        }
+    }
+
+    /// Whether all pieces hold; nil when none had to be checked.
+    mutating func end() -> Bool? {
+        guard let pieces else { return nil }
+        if filled > 0 { close(pieces) }
+        return holds && index == pieces.digests.count
+    }
+
+    private mutating func close(_ pieces: Pieces) {
+        let digest = hasher?.snapshot()
+        holds = holds && index < pieces.digests.count && pieces.digests[index] == digest
+        hasher = nil
+        filled = 0
+        index += 1
+    }
+}

@@ -1,0 +1,441 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
+/// nothing itself.
+///
+/// The way of a transfer: a message submits its job. The dispatcher gives it a place
+/// (`TransferRegister`), and it starts. Its state machine asks for a request (TransferDriver.swift),
+/// which runs on the wire (`ActiveRequests`). The wire reports heads and bytes inside `perform` and
+/// `resume`; they change the state of their transfer, and never start or end one. What the end of the
+/// request means goes to the state machine (TransferEndings.swift), and so do the results of other
+/// threads (`TransferWork`), until the transfer ends. Everything here belongs to the one thread.
+final class TransferEngine {
+    /// The dependencies of the engine: the real ones, or those of a simulation.
+    struct Surroundings {
+        let wire: any Wire
+        let parts: any PartStore
+        let observer: any TransferObserver
+        let inbox: TransferInbox
+        /// Thread pools that write and hash bytes, and that read parts.
+        let workers: any Workers
+        let readers: any Workers
+        /// Returns the error that forbids a number of further bytes of a target; nil allows them.
+        let admit: @Sendable (Int64, Target) -> MirrorError?
+        /// The number of transfers at once that suited each host in earlier runs. `remember`
+        /// receives the numbers of this run.
+        var remembered: [Host: Int] = [:]
+        var remember: @Sendable ([Host: Int]) -> Void = { _ in }
+        var clock = LoopClock()
+        /// Picks a number from 0 to its argument.
+        var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    }
+
+    let surroundings: Surroundings
+    let policy: TransferPolicy
+    let register: TransferRegister
+    let requests: ActiveRequests
+    let throttle: ReadingThrottle
+    let work: TransferWork
+    /// The most connections of one transfer; nil finds the number by measurement.
+    let segmentLimit: Int?
+    /// The transfers that several connections may fetch.
+    var segmented: Set<Int> = []
+    /// The transfers whose connections wait for a review.
+    var unreviewed: Set<Int> = []
+    /// Measures the time since the numbers of connections were compared with the received bytes.
+    var paced = LoadMeter()
+    /// The error that forbids any further request; nil while requests are allowed.
+    var refusal: MirrorError?
+    /// Whether `stop` was asked for.
+    var isStopping = false
+    /// Whether the loop reads no socket until its next iteration, because it has enough to do or
+    /// must not receive more.
+    private(set) var isHoldingBack = false
+    private var ticked: LoadMeter
+
+    init(_ configuration: Configuration, _ surroundings: Surroundings) {
+        let clock = surroundings.clock
+        let now = clock.monotonic()
+        policy = configuration.transfer
+        segmentLimit = configuration.segments
+        work = TransferWork(
+            parts: surroundings.parts, inbox: surroundings.inbox, workers: surroundings.workers,
+            readers: surroundings.readers, clock: clock, stallTimeout: policy.stallTimeout)
+        register = TransferRegister(
+            Dispatcher(
+                jobs: configuration.jobs, perHost: configuration.perHost,
+                policy: policy, remembered: surroundings.remembered,
+                now: now, jitter: surroundings.jitter),
+            observer: surroundings.observer)
+        throttle = ReadingThrottle(
+            configuration, chunks: work.chunks, observer: surroundings.observer, clock: clock)
+        requests = ActiveRequests(surroundings.wire, of: register, now: now)
+        ticked = LoadMeter(now: now, busy: clock.threadBusy())
+        self.surroundings = surroundings
+    }
+}
+
+// MARK: The loop
+
+extension TransferEngine {
+    /// Runs until `stop` was asked for and every transfer has ended.
+    func run() {
+        while let time = iterate() {
+            if isHoldingBack {
+                surroundings.inbox.signal.wait(milliseconds: Int32(clamping: time))
+            } else {
+                surroundings.wire.wait(milliseconds: time)
+            }
+        }
+        work.stop()
+        surroundings.remember(register.dispatcher.learnedLimits)
+    }
+
+    /// Does all work that is possible now, and returns the milliseconds to wait; nil when everything
+    /// has ended. The wait reads no socket where `isHoldingBack` is set.
+    func iterate() -> Int64? {
+        look(hasAsked: !isHoldingBack)
+        isHoldingBack = false
+        if surroundings.wire.networkHasReturned() { register.dispatcher.networkReturned() }
+        listen()
+        wakeWaiting()
+        listen()
+        startNext()
+        if isDone { return nil }
+        let pause = throttleDelay()
+        if pause == 0 {
+            exchange()
+            reviewConnections()
+            limitTotal()
+            // Free places are assigned before the loop waits.
+            listen()
+            startNext()
+        }
+        tick()
+        // The message to stop may be among those just taken, and its signal is consumed.
+        if isDone { return nil }
+        // The bytes just read may have used up the limit, and libcurl watches no socket of a
+        // transfer that was held back.
+        return rest(pause > 0 ? pause : throttleDelay())
+    }
+
+    /// Whether everything has ended, as was asked for.
+    private var isDone: Bool { isStopping && register.transfers.isEmpty }
+
+    /// Whether all running transfers are being ended.
+    private var endsAll: Bool { isStopping || refusal != nil }
+
+    /// Reads from and writes to sockets, and handles the requests that end.
+    private func exchange() {
+        for active in requests.takeHeldBack() {
+            let mayRead = !throttle.limits.isOverdrawn
+            if let end = requests.goOn(active, mayRead: mayRead) { ended(end) }
+        }
+        surroundings.wire.perform()
+        while let end = surroundings.wire.nextEnd() { ended(end) }
+        for active in requests.takeMisplaced() { endMisplaced(active) }
+    }
+
+    private func rest(_ pause: Int64) -> Int64 {
+        if pause > 0 {
+            throttle.limits.wasHeldBack = true
+            isHoldingBack = true
+            return min(pause, AskingTime.look)
+        }
+        look()
+        if requests.running.isEmpty { surroundings.observer.rested() }
+        return timeToWait
+    }
+
+    /// The milliseconds for which no socket is read.
+    private func throttleDelay() -> Int64 {
+        throttle.delay {
+            requests.running.values.contains { active in
+                guard let transfer = register.transfers[active.id] else { return false }
+                let backlog = active.segment.flatMap { transfer.segments?.backlog(of: $0) }
+                return (backlog ?? transfer.body?.backlog ?? 0) > ReadingThrottle.backlogLimit
+            }
+        }
+    }
+
+    /// The milliseconds for which the loop has nothing to do unless a message arrives.
+    private var timeToWait: Int64 {
+        // A request that the tick ended may have left connections to check.
+        if !unreviewed.isEmpty || requests.hasResumable { return 0 }
+        let isAsking = !requests.running.isEmpty || !work.files.isEmpty
+        let longest = min(
+            isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000)
+        return min(longest, register.dispatcher.timeToWait() ?? longest)
+    }
+}
+
+// MARK: Messages
+
+extension TransferEngine {
+    /// Takes all messages, and those that follow from a failure that ends everything.
+    private func listen() {
+        repeat {
+            for message in surroundings.inbox.take() { take(message) }
+        } while surroundings.observer.settleFailures()
+    }
+
+    private func take(_ message: TransferMessage) {
+        switch message {
+        case .submit(let jobs, let paused):
+            for job in jobs { submit(job) }
+            for id in paused { pause(id) }
+        case .pause(let id): pause(id)
+        case .resume(let id): resume(id)
+        case .pauseAll: throttle.limits.isPaused = true
+        case .resumeAll: throttle.limits.isPaused = false
+        case .cancel(let ids, let discardingPart):
+            for id in ids {
+                guard let transfer = register.transfers[id] else { continue }
+                cancel(transfer, discardingPart: discardingPart)
+            }
+        case .cancelAll: cancelAll()
+        case .stop:
+            isStopping = true
+            cancelAll()
+        case .established(let id, let file, let length, let rangesBeyond):
+            goOn(id) { established($0, file: file, length: length, rangesBeyond: rangesBeyond) }
+        case .hashed(let id, let digests, let piecesHold):
+            goOn(id) { hashed($0, digests, piecesHold: piecesHold) }
+        case .segmentHeld(let id):
+            guard let transfer = register.transfers[id] else { return }
+            decide(transfer, transfer.segments?.segmentHeld())
+        case .settled(let id):
+            guard let transfer = register.transfers[id],
+                case .settling(let result) = transfer.state
+            else { return }
+            register.end(transfer, result)
+        case .renewed(let id, let source, let headers): renewed(id, source: source, headers)
+        // A stopped pipeline reports its waiting work as broken.
+        case .broken(let id, let error): goOn(id) { failInMidst($0, error) }
+        case .file(let reading, let news): file(reading, news)
+        }
+    }
+
+    /// Continues a transfer after a worker, or ends it if that was requested while the worker was busy.
+    private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
+        guard let transfer = register.transfers[id] else { return }
+        // The transfer has failed, and only waits for its last milestone.
+        if case .settling = transfer.state { return }
+        if let ending = transfer.earlyResult { return finish(transfer, ending) }
+        next(transfer)
+    }
+
+    private func submit(_ job: TransferJob) {
+        let transfer = Transfer(job, stallTimeout: policy.stallTimeout)
+        register.insert(transfer)
+        if let refusal {
+            return register.end(transfer, .failed(refusal, transfer.cost))
+        }
+        if isStopping { return register.end(transfer, .cancelled(transfer.cost)) }
+        register.waitForPlace(transfer)
+    }
+
+    private func pause(_ id: Int) {
+        guard let transfer = register.transfers[id], !transfer.isPaused else { return }
+        transfer.isPaused = true
+        switch transfer.state {
+        case .queued, .waiting: register.dispatcher.remove(id)
+        case .exchanging, .joined:
+            requests.pause(id)
+            breakOff(transfer)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    private func resume(_ id: Int) {
+        guard let transfer = register.transfers[id], transfer.isPaused else { return }
+        transfer.isPaused = false
+        switch transfer.state {
+        case .exchanging, .joined: requests.resume(id)
+        case .queued: register.waitForPlace(transfer)
+        case .waiting(let until): register.dispatcher.delay(id, until: until)
+        case .working, .reading, .settling: break
+        }
+    }
+
+    /// The program has other credentials for a source, or has none.
+    private func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
+        guard let transfer = register.transfers[id], case .waiting = transfer.state,
+            transfer.plan?.source == source
+        else { return }
+        let reason: String?
+        switch headers {
+        case .headers(let headers):
+            transfer.job = transfer.job.with(headers, for: source)
+            reason = nil
+        case .none(let why): reason = why
+        }
+        guard let action = transfer.machine?.renewed(without: reason) else { return }
+        register.dispatcher.remove(id)
+        act(action, transfer)
+    }
+}
+
+// MARK: Starts
+
+extension TransferEngine {
+    /// The most transfers that start at one time: so handshakes and other requests under way go on.
+    /// To start one takes up to 0.06 ms.
+    private static let mostAtATime = 4
+
+    /// Starts transfers as long as there are places, up to the most that start at one time. While there are
+    /// more, the dispatcher's `timeToWait` is 0.
+    private func startNext() {
+        guard !throttle.limits.isPaused, !isStopping else { return }
+        for _ in 0..<Self.mostAtATime {
+            guard let transfer = register.nextToStart() else { return }
+            start(transfer)
+        }
+    }
+
+    /// Wakes transfers whose waiting time is over.
+    private func wakeWaiting() {
+        guard !throttle.limits.isPaused else { return }
+        while let transfer = register.nextToWake() { decide(transfer) { $0.waited() } }
+    }
+
+    private func start(_ transfer: Transfer) {
+        if let refusal {
+            register.end(transfer, .failed(refusal, transfer.cost))
+        } else if let plan = transfer.plan {
+            request(plan, for: transfer)
+        } else if let part = transfer.job.part, transfer.job.postBody == nil {
+            transfer.state = .working
+            transfer.body = work.establish(part, for: transfer)
+        } else {
+            begin(transfer, part: nil)
+        }
+    }
+
+    /// Begins the transfer after its part was read.
+    private func established(
+        _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    ) {
+        guard let record = transfer.job.part, let pipeline = transfer.body?.pipeline else { return }
+        transfer.body = nil
+        guard let file, length > 0 else {
+            do { try work.parts.discard(part: record.name) } catch {
+                return fail(transfer, error)
+            }
+            return begin(transfer, part: nil)
+        }
+        transfer.body = IncomingBody(
+            resuming: record, file: file, length: length, pipeline: pipeline, of: transfer,
+            by: work)
+        transfer.cost.bytesReused = length
+        if let total = transfer.job.expectation.size ?? record.total, length <= total {
+            let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
+            transfer.cost.bytesReused = plan.heldBytes
+            resumeSegments(plan, of: transfer)
+        }
+        begin(transfer, part: (record, length))
+    }
+
+    private func begin(_ transfer: Transfer, part: (record: PartRecord, length: Int64)?) {
+        let job = transfer.job
+        var machine = TransferMachine(
+            target: job.target,
+            sources: job.sources.map {
+                CandidateSource(
+                    url: $0.url, key: $0.key, mayRenewCredentials: job.renew != nil)
+            },
+            isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
+            part: part, policy: policy, jitter: surroundings.jitter)
+        machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
+        let known = register.dispatcher.hostProtocols
+        if !known.isEmpty {
+            for (position, source) in job.sources.enumerated() {
+                if let protocols = known[Host(source.url)] { machine.know(protocols, of: position) }
+            }
+        }
+        let action = machine.begin()
+        transfer.machine = consume machine
+        act(action, transfer)
+    }
+}
+
+// MARK: Running requests
+
+extension TransferEngine {
+    /// Reads the clock for the dispatcher and the stall clocks. `hasAsked` says whether the loop
+    /// has read sockets until now.
+    private func look(hasAsked: Bool = true) {
+        let now = surroundings.clock.monotonic()
+        register.dispatcher.advance(to: now, hasRead: hasAsked)
+        requests.look(now: now, hasAsked: hasAsked)
+    }
+
+    /// Reviews transfers whose number of connections may change.
+    private func reviewConnections() {
+        paceSegments()
+        guard !throttle.limits.isPaused else { return }
+        let ids = unreviewed
+        unreviewed = []
+        guard !endsAll else { return }
+        for id in ids {
+            guard let transfer = register.transfers[id] else { continue }
+            decide(transfer, transfer.segments?.review())
+        }
+    }
+
+    /// Ends all transfers when the run has received more bytes than its limit.
+    private func limitTotal() {
+        if !endsAll, let excess = throttle.excess { refuseAll(excess) }
+    }
+
+    /// Checks running transfers four times a second.
+    private func tick() {
+        let now = surroundings.clock.monotonic()
+        let elapsed = ticked.elapsed(now: now)
+        guard elapsed >= AskingTime.look else { return }
+        look()
+        throttle.followRate(now: now)
+        if ticked.restart(now: now, busy: surroundings.clock.threadBusy()) {
+            throttle.limits.wasHeldBack = true
+        }
+        defer { register.dispatcher.measure() }
+        for active in requests.running.values {
+            guard let transfer = register.transfers[active.id], requests.isRunning(active)
+            else { continue }
+            tick(active, of: transfer, now: now)
+        }
+        for reading in work.files.stalled(now: now) {
+            stalled(reading)
+        }
+        lendPlaces()
+        measureSegments(milliseconds: elapsed)
+        throttle.limits.wasHeldBack = false
+    }
+
+    private func tick(_ active: ActiveRequest, of transfer: Transfer, now: Int64) {
+        do throws(MirrorError) {
+            if let segment = active.segment {
+                try transfer.segments?.tick(segment, now: now)
+            } else {
+                try transfer.body?.tick(now: now)
+            }
+        } catch { return failInMidst(transfer, error) }
+        tellProgress(transfer, now: now)
+        register.dispatcher.received(active.arrivedBytes, by: active.id)
+        active.arrivedBytes = 0
+        let time = requests.asking.elapsed
+        if active.stall.hasStalled(at: time) || active.isOverdue(at: time) { stalled(active) }
+    }
+
+    private func tellProgress(_ transfer: Transfer, now: Int64) {
+        guard transfer.body != nil else { return }
+        if transfer.isPaused || throttle.limits.isPaused { return transfer.meter.rest() }
+        let bytes = transfer.heldBytes
+        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
+        register.report(
+            transfer,
+            .progress(
+                bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
+    }
+}

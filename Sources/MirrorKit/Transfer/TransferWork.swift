@@ -1,0 +1,227 @@
+internal import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// Work that other threads do for transfers: everything that waits for a disk or hashes many bytes.
+///
+/// Each piece of work gets values and objects that may cross threads, and answers with a message to
+/// the inbox. So the transfer thread never waits, and no other thread touches the state of a
+/// transfer.
+final class TransferWork {
+    let parts: any PartStore
+    let inbox: TransferInbox
+    /// The threads that write and hash bytes.
+    let workers: any Workers
+    /// The threads that read parts.
+    let readers: any Workers
+    /// What reads source files.
+    let files: FileReadings
+    let clock: LoopClock
+    /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
+    /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
+    /// twice the time.
+    let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
+
+    init(
+        parts: any PartStore, inbox: TransferInbox, workers: any Workers, readers: any Workers,
+        clock: LoopClock, stallTimeout: Int64
+    ) {
+        self.parts = parts
+        self.inbox = inbox
+        self.workers = workers
+        self.readers = readers
+        files = FileReadings(
+            inbox: inbox, stallTimeout: stallTimeout, now: clock.monotonic())
+        self.clock = clock
+    }
+
+    /// Ends the threads, after the work that they have; those that wait for a source file are left.
+    func stop() {
+        files.stop()
+        workers.stop()
+        readers.stop()
+    }
+}
+
+// MARK: Parts
+
+extension TransferWork {
+    /// Makes a pipeline that logs milestones as bytes pass through. `start` is the offset in the
+    /// part at which the bytes begin. `isFurther` says that another connection's pipeline reads the
+    /// bytes again.
+    func makePipeline(
+        for record: PartRecord, of job: TransferJob, from start: Int64 = 0,
+        isFurther: Bool = false, other: DigestAlgorithm?, workers: any Workers
+    ) -> WritePipeline {
+        let (id, parts, inbox, clock) = (job.id, parts, inbox, clock)
+        let (target, name) = (job.target, record.name)
+        let isReadAgain = isFurther || BodyCheck.readsAgain(job.expectation, other: other)
+        let releasesPages =
+            !isReadAgain && record.total ?? 0 > WritePipeline.largestInMemory
+        return WritePipeline(
+            other: other, releasesPages: releasesPages, workers: workers, chunks: chunks
+        ) { digests in
+            let now = clock.monotonic()
+            guard digests.isMilestoneDue(now: now) else { return }
+            do throws(MirrorError) {
+                try digests.log(name, from: start, in: parts, now: now)
+            } catch {
+                inbox.post(.broken(id, error))
+            }
+        } onLoss: {
+            inbox.post(.broken(id, MirrorError($0, target: target)))
+        }
+    }
+
+    /// Reads a part, and establishes how much of it can be trusted; `established` answers.
+    ///
+    /// Returns the body that stands for the part until then.
+    func establish(_ record: PartRecord, for transfer: Transfer) -> IncomingBody {
+        let other = transfer.job.expectation.otherAlgorithm
+        let pipeline = makePipeline(for: record, of: transfer.job, other: other, workers: workers)
+        let id = transfer.job.id
+        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
+        // The read does not run on the pipeline, because bytes for other transfers must be written
+        // while a worker reads a large part.
+        readers.submit {
+            do {
+                guard let file = try parts.open(record) else {
+                    inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
+                    return
+                }
+                // It is taken once, by the pipeline that continues from it.
+                let found: Mutex<TrustedPart?>
+                do throws(Errno) {
+                    found = Mutex(
+                        try PartTrust.establish(
+                            record, file: file, other: other, isCancelled: { cancellation.isSet }))
+                } catch { throw MirrorError(error, target: record.target) }
+                pipeline.submit { digests in
+                    var rangesBeyond: [Range<Int64>] = []
+                    if let part = found.withLock({ $0.take() }) {
+                        rangesBeyond = part.rangesBeyond
+                        digests.adopt(part)
+                    }
+                    inbox.post(
+                        .established(id, file, length: digests.length, rangesBeyond: rangesBeyond))
+                }
+            } catch let error as MirrorError {
+                inbox.post(.broken(id, error))
+            } catch {
+                inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
+            }
+        }
+        return IncomingBody(record, pipeline: pipeline, of: transfer, by: self)
+    }
+
+    /// Logs a milestone of all bytes that a body has handed over.
+    func log(_ body: IncomingBody, of job: TransferJob) {
+        let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
+        body.pipeline.submit { digests in
+            do throws(MirrorError) {
+                try digests.log(name, in: parts, now: clock.monotonic())
+            } catch {
+                inbox.post(.broken(id, error))
+            }
+        }
+    }
+
+    /// Logs the last milestone of a body, after the work that `pipelines` of further connections
+    /// still have; `settled` answers.
+    func settle(_ body: IncomingBody, of job: TransferJob, after pipelines: [WritePipeline]) {
+        let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
+        // The last of the pipelines answers.
+        let left = Mutex(pipelines.count + 1)
+        let done = { @Sendable in
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { inbox.post(.settled(id)) }
+        }
+        for pipeline in pipelines { pipeline.submit { _ in done() } }
+        body.pipeline.submit { digests in
+            try? digests.log(name, in: parts, now: clock.monotonic())
+            done()
+        }
+    }
+}
+
+/// Continues transfers whose sources are files.
+extension TransferEngine {
+    /// A thread got further with a source file.
+    func file(_ reading: FileReading, _ news: FileNews) {
+        guard let transfer = register.transfers[reading.id],
+            work.files.ended(reading, of: transfer)
+        else { return }
+        switch news {
+        case .found(let source): found(source, for: transfer)
+        case .copied(let memory, let length):
+            copied(memory, length: length, for: transfer)
+        case .refused(let refusal): decide(transfer) { $0.refused(refusal) }
+        case .failed(let failure): fileInterrupted(transfer, failure)
+        case .broken(let error): failInMidst(transfer, error)
+        }
+    }
+
+    /// Too few bytes of a source file came for too long.
+    func stalled(_ reading: FileReading) {
+        guard let transfer = register.transfers[reading.id],
+            work.files.giveUp(reading, of: transfer)
+        else { return }
+        fileInterrupted(transfer, .stalled(seconds: work.files.stallTimeout))
+    }
+
+    /// The file is evaluated like a server's response. A thread copies its bytes where they are wanted.
+    private func found(_ source: FileSource, for transfer: Transfer) {
+        guard let plan = transfer.plan else { return }
+        register.dispatcher.answered(transfer.job.id)
+        let now = work.clock.now()
+        guard let action = transfer.machine?.answered(source.answer(to: plan, at: now), at: now)
+        else {
+            return
+        }
+        guard case .receive(let reception) = action.next else {
+            return act(action, transfer)
+        }
+        do {
+            try receive(reception, action: action, transfer)
+            if source.size > IncomingBody.memoryLimit {
+                try transfer.body?.spill(now: work.clock.monotonic())
+            }
+        } catch { return fail(transfer, error) }
+        guard let body = transfer.body else { return }
+        work.files.copy(source, into: body, for: transfer)
+    }
+
+    /// The bytes of the source file are in memory or in the part.
+    private func copied(_ memory: [UInt8]?, length: Int64, for transfer: Transfer) {
+        guard let body = transfer.body else { return }
+        do {
+            if let memory {
+                let now = work.clock.monotonic()
+                let outcome = memory.withUnsafeBytes { memory in
+                    Result<Void, MirrorError> { () throws(MirrorError) in
+                        try body.append(memory, now: now)
+                    }
+                }
+                try outcome.get()
+            } else {
+                body.adopt(copied: length)
+            }
+        } catch { return fail(transfer, error) }
+        let length = body.length
+        decide(transfer) { $0.bodyEnded(length: length) }
+    }
+
+    /// Nothing of a file that was not read to its end, or that changed during the reading, may be used. Bytes of
+    /// an earlier source stay where no byte of the file was asked for.
+    private func fileInterrupted(_ transfer: Transfer, _ failure: TransportFailure) {
+        if transfer.machine?.reception != nil, transfer.body?.file != nil {
+            do { try transfer.drop() } catch { return fail(transfer, error) }
+        }
+        let length = transfer.body?.length
+        register.know(hostsOf: transfer)
+        decide(transfer) { $0.interrupted(failure, length: length) }
+    }
+}

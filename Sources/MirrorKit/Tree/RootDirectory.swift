@@ -1,0 +1,280 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// The root, held open: everything in the tree is reached beneath its descriptor.
+///
+/// Nothing is opened by its full path once the root is, and no symbolic link beneath it is followed:
+/// openat2(2) with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, or, where that call is missing, one
+/// openat(2) a component with `O_NOFOLLOW`. Folders are made when something is first put into them.
+final class RootDirectory: Sendable {
+    /// The root's absolute path, for people and for what must have a path.
+    let path: String
+    /// The root's own descriptor, opened before anything is written: syncfs(2) reports only
+    /// what failed after its descriptor was opened.
+    let descriptor: Descriptor
+    private let hasOpenat2: Bool
+    /// Folders in which a folder was made that a power cut could still take away.
+    private let unflushed = Mutex<[Descriptor]>([])
+
+    /// Opens a folder as a root. Throws `MirrorError` with `rootUnusable`.
+    convenience init(opening path: String) throws(MirrorError) {
+        try self.init(opening: path, allowsOpenat2: true)
+    }
+
+    /// As above; tests can forbid openat2(2) to walk the other way.
+    init(opening path: String, allowsOpenat2: Bool) throws(MirrorError) {
+        let number: Int32
+        do throws(Errno) {
+            number = try retrying("open", path) {
+                linux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+            }
+        } catch {
+            throw MirrorError(
+                .rootUnusable, "\(path): the root cannot be opened: \(error).",
+                remedy: Remedy(.chooseRoot))
+        }
+        self.path = path
+        descriptor = Descriptor(owning: number)
+        // Old container runtimes answer EPERM where the kernel has no openat2: any failure counts.
+        let probe =
+            allowsOpenat2
+            ? linux_openat2(number, ".", UInt64(O_CLOEXEC), 0, beneath)
+            : -ENOSYS
+        hasOpenat2 = probe >= 0
+        if probe >= 0 { close(probe) }
+        for name in Area.allCases.map(\.rawValue) + [".mirror"] { try refuseObstacle(named: name) }
+    }
+
+    /// Refuses a root in which something other than a folder has the name of one that mirror makes:
+    /// every resource in it would fail for the same reason.
+    private func refuseObstacle(named name: String) throws(MirrorError) {
+        let status = try? FileStatus(folder: descriptor.number, name: name, path: name)
+        guard let status, status.kind != .folder else { return }
+        let kind = status.kind?.rawValue ?? "file"
+        throw MirrorError(
+            .rootUnusable,
+            "\(path)/\(name): a \(kind) is in the place of a folder, and mirror follows no links beneath the root. Move it away, or choose another root.",
+            remedy: Remedy(.chooseRoot)
+        )
+    }
+
+    /// The device and the inode of the folder; nil where they cannot be told.
+    var folder: (device: UInt64, inode: UInt64)? {
+        (try? descriptor.status(path: path)).map { ($0.device, $0.stamp.inode) }
+    }
+
+    /// Whether mirror has worked here before.
+    var isRoot: Bool { (try? openFolder(".mirror")) != nil }
+
+    /// Opens a folder beneath the root; the empty path is the root.
+    func openFolder(_ path: String) throws(Errno) -> Descriptor {
+        if path.isEmpty { return descriptor }
+        return Descriptor(
+            owning: try open(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC, mode: 0))
+    }
+
+    /// Opens a folder beneath the root, and makes it (mode 0755) with all above it when it is not
+    /// there. The new folders last through a power cut once `takeUnflushedFolders` are flushed.
+    func makeFolder(_ path: String) throws(Errno) -> Descriptor {
+        do throws(Errno) {
+            return try openFolder(path)
+        } catch {
+            if error.number != ENOENT { throw error }
+        }
+        var folder = descriptor
+        var walked = ""
+        for component in path.parts(at: "/") {
+            let name = String(component)
+            walked += walked.isEmpty ? name : "/" + name
+            do throws(Errno) {
+                try retryingLibc("mkdirat", walked) { mkdirat(folder.number, name, 0o755) }
+                let parent = folder
+                unflushed.withLock { $0.append(parent) }
+            } catch {
+                if error.number != EEXIST { throw error }
+            }
+            folder = Descriptor(owning: try openComponent(name, in: folder, path: walked))
+        }
+        return folder
+    }
+
+    /// Folders whose entries changed because a folder was made in them; the caller flushes them.
+    func takeUnflushedFolders() -> [Descriptor] {
+        unflushed.withLock { folders in
+            defer { folders = [] }
+            return folders
+        }
+    }
+
+    /// How many folders wait to be flushed, each with a descriptor.
+    var unflushedFolderCount: Int { unflushed.withLock { $0.count } }
+
+    /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
+    var hasManyUnflushedFolders: Bool { unflushedFolderCount >= FolderCache.most }
+
+    /// Opens a file beneath the root for reading; never waits for a pipe, never follows a link.
+    func openFile(_ path: String) throws(Errno) -> Descriptor {
+        Descriptor(owning: try open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode: 0))
+    }
+
+    private func open(_ path: String, flags: Int32, mode: UInt64) throws(Errno) -> Int32 {
+        if hasOpenat2 {
+            return try retrying("openat2", path) {
+                linux_openat2(descriptor.number, path, UInt64(flags), mode, beneath)
+            }
+        }
+        var components = path.parts(at: "/").map(String.init)
+        guard let last = components.popLast() else {
+            throw Errno(number: ENOENT, call: "openat", path: path)
+        }
+        var folder = descriptor
+        for name in components {
+            folder = Descriptor(owning: try openComponent(name, in: folder, path: path))
+        }
+        if flags & O_DIRECTORY != 0 { return try openComponent(last, in: folder, path: path) }
+        return try retrying("openat", path) {
+            linux_openat(folder.number, last, flags | O_NOFOLLOW, 0)
+        }
+    }
+
+    /// Opens one folder by its name; a symbolic link is an error, as `ELOOP`.
+    private func openComponent(
+        _ name: String, in folder: Descriptor, path: String
+    ) throws(Errno) -> Int32 {
+        do throws(Errno) {
+            return try retrying("openat", path) {
+                let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+                return linux_openat(folder.number, name, flags, 0)
+            }
+        } catch {
+            // With O_DIRECTORY, Linux calls a symbolic link ENOTDIR (open(2), O_NOFOLLOW).
+            guard error.number == ENOTDIR,
+                try FileStatus(folder: folder.number, name: name, path: path).kind == .symbolicLink
+            else { throw error }
+            throw Errno(number: ELOOP, call: error.call, path: path)
+        }
+    }
+}
+
+/// No way up, no way out, no link of any kind (openat2(2)).
+private let beneath = UInt64(
+    LINUX_RESOLVE_BENEATH | LINUX_RESOLVE_NO_SYMLINKS
+        | LINUX_RESOLVE_NO_MAGICLINKS)
+
+/// The folders that one batch works in, held open for its time only: a folder that is renamed by
+/// somebody between two batches is looked up anew.
+struct FolderCache {
+    private let root: RootDirectory
+    private var folders: [[UInt8]: Folder] = [:]
+    /// The three that were asked for last: neighbours are mostly in one folder, what they are copies of
+    /// in another, and what they are made of in `tmp/`.
+    private var recent: [(path: String, folder: Folder)] = []
+
+    /// An open folder and the file system that it is on.
+    struct Folder {
+        let descriptor: Descriptor
+        let device: UInt64
+    }
+
+    /// How many are held: a batch of many folders must not use up the files that the process may have
+    /// open (getrlimit(2)).
+    static let most = min(128, max(8, Descriptor.limit / 16))
+
+    /// Holds nothing yet.
+    init(_ root: RootDirectory) { self.root = root }
+
+    /// A folder, made when it is not there.
+    mutating func make(_ path: String) throws(Errno) -> Folder {
+        let root = root
+        return try keep(path) { () throws(Errno) in try root.makeFolder(path) }
+    }
+
+    /// The folder that a path leads into, made when it is not there.
+    mutating func makeFolder(of path: String) throws(Errno) -> Folder {
+        if let folder = recentFolder(of: path) { return folder }
+        return try make(PathText.folder(of: path))
+    }
+
+    /// A folder that should be there.
+    mutating func open(_ path: String) throws(Errno) -> Folder {
+        let root = root
+        return try keep(path) { () throws(Errno) in try root.openFolder(path) }
+    }
+
+    /// The name of a target in its folder, which should be there.
+    mutating func entry(_ path: String) throws(Errno) -> DirectoryEntry {
+        let folder: Folder
+        if let recent = recentFolder(of: path) {
+            folder = recent
+        } else {
+            folder = try open(PathText.folder(of: path))
+        }
+        return DirectoryEntry(folder: folder.descriptor, path: path)
+    }
+
+    /// Forgets the open folders, e.g. because folders were removed.
+    mutating func drop() {
+        folders = [:]
+        recent = []
+    }
+
+    /// A path's folder and last component.
+    static func split(_ path: String) -> (folder: String, name: String) {
+        (PathText.folder(of: path), PathText.name(of: path))
+    }
+
+    private func recentFolder(of path: String) -> Folder? {
+        for at in recent.indices where PathText.isFolder(recent[at].path, of: path) {
+            return recent[at].folder
+        }
+        return nil
+    }
+
+    private mutating func keep(
+        _ path: String, _ open: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Folder {
+        for at in recent.indices where PathText.areSame(recent[at].path, path) {
+            return recent[at].folder
+        }
+        let key = Array(path.utf8)
+        if let folder = folders[key] {
+            note(path, folder)
+            return folder
+        }
+        let descriptor = try open()
+        let folder = Folder(
+            descriptor: descriptor, device: try descriptor.status(path: path).device)
+        if folders.count >= FolderCache.most { drop() }
+        folders[key] = folder
+        note(path, folder)
+        return folder
+    }
+
+    private mutating func note(_ path: String, _ folder: Folder) {
+        if recent.count == 3 { recent.removeFirst() }
+        recent.append((path, folder))
+    }
+}
+
+/// Short-lived names beside a target: `.<name>.mirror-<32 hexadecimal digits>`.
+enum HiddenName {
+    /// A name that no other file has.
+    static func fresh(for target: Target) -> String {
+        String(joining: ".", target.name.prefix(bytes: 160), ".mirror-", RandomBytes.hex(16))
+    }
+
+    /// The path of such a name.
+    static func freshPath(for target: Target) -> String {
+        String(joining: target.folder, "/", fresh(for: target))
+    }
+
+    /// Whether a file name has this form.
+    static func isHidden(_ name: String) -> Bool {
+        let mark = Array(name.utf8.suffix(40))
+        return name.utf8.first == UInt8(ascii: ".") && mark.starts(with: ".mirror-".utf8)
+            && Hex.decode(mark.dropFirst(8)) != nil
+    }
+}

@@ -1,0 +1,111 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Where the root is, and how that was decided.
+///
+/// An explicit root is taken as it is. An implied one (the current folder) is refused where a
+/// slip would hurt: `/`, the home folder, and a folder that already has Documents, Caches or tmp of
+/// its own and was never a root.
+struct RootLocation: Hashable {
+    /// An absolute path.
+    let path: String
+    /// Whether it comes from `--root` or `$MIRROR_ROOT`, and so may be made when it is not there.
+    let isExplicit: Bool
+
+    /// The values that decide, besides the file system.
+    struct Surroundings {
+        /// The current folder, absolute.
+        var currentFolder: String
+        /// `$MIRROR_ROOT`; empty counts as unset.
+        var mirrorRoot: String?
+        /// `$HOME`.
+        var home: String?
+
+        /// Those of this process. Throws `rootUnusable` when the current folder is gone.
+        static func ofThisProcess() throws(MirrorError) -> Surroundings {
+            guard let folder = getcwd(nil, 0) else {
+                throw MirrorError(
+                    .rootUnusable, "The current folder cannot be read (getcwd).",
+                    remedy: Remedy(.chooseRoot))
+            }
+            defer { free(folder) }
+            return Surroundings(
+                currentFolder: String(cString: folder),
+                mirrorRoot: getenv("MIRROR_ROOT").map { String(cString: $0) },
+                home: getenv("HOME").map { String(cString: $0) })
+        }
+    }
+
+    /// Decides by `--root`, `$MIRROR_ROOT`, the nearest ancestor that has `.mirror/`, or the current
+    /// folder, in this order. Throws `MirrorError` with `rootUnusable`.
+    init(root: String?, surroundings: Surroundings) throws(MirrorError) {
+        let named = root ?? surroundings.mirrorRoot.flatMap { $0.isEmpty ? nil : $0 }
+        if let named {
+            guard !named.isEmpty else {
+                throw MirrorError(
+                    .rootUnusable, "The root's name is empty.", remedy: Remedy(.chooseRoot))
+            }
+            path =
+                named.utf8.first == UInt8(ascii: "/")
+                ? named : surroundings.currentFolder + "/" + named
+            isExplicit = true
+            return
+        }
+        isExplicit = false
+        path = RootLocation.ancestor(of: surroundings.currentFolder) ?? surroundings.currentFolder
+        if let reason = RootLocation.refusal(of: path, home: surroundings.home) {
+            throw MirrorError(
+                .rootUnusable, "\(path): not taken as the root, because \(reason).",
+                remedy: Remedy(.chooseRoot))
+        }
+    }
+
+    /// Opens the root; makes the folder first where it was named explicitly.
+    func open() throws(MirrorError) -> RootDirectory {
+        if isExplicit, mkdir(path, 0o755) != 0, errno != EEXIST {
+            let error = Errno(number: errno, call: "mkdir", path: path)
+            throw MirrorError(
+                .rootUnusable, "\(path): the root cannot be made: \(error).",
+                remedy: Remedy(.chooseRoot))
+        }
+        return try RootDirectory(opening: path)
+    }
+
+    /// Opens the root when there is such a folder; nil when there is none yet.
+    func openIfThere() throws(MirrorError) -> RootDirectory? {
+        var status = stat()
+        if stat(path, &status) != 0, errno == ENOENT { return nil }
+        return try RootDirectory(opening: path)
+    }
+
+    private static func ancestor(of folder: String) -> String? {
+        var folder = folder
+        while true {
+            if isFolder(folder + "/.mirror") { return folder.isEmpty ? "/" : folder }
+            guard let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+            folder = String(folder[..<slash])
+        }
+    }
+
+    private static func refusal(of path: String, home: String?) -> String? {
+        if path == "/" { return "it is the file system's root" }
+        if let home, isSameFolder(path, home) { return "it is the home folder" }
+        if isFolder(path + "/.mirror") { return nil }
+        let taken = Area.allCases.first { isFolder(path + "/" + $0.rawValue) }
+        return taken.map { "it has a folder \($0.rawValue) and no .mirror" }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        (try? FileStatus(folder: AT_FDCWD, name: path, path: path).kind) == .folder
+    }
+
+    /// Whether two paths, links followed, lead to one folder.
+    private static func isSameFolder(_ left: String, _ right: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        guard stat(left, &first) == 0, stat(right, &second) == 0 else { return left == right }
+        return first.st_ino == second.st_ino && first.st_dev == second.st_dev
+    }
+}

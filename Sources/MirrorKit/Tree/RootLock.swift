@@ -1,0 +1,92 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
+///
+/// The file is never unlinked: a lock on a name that is gone keeps nobody out. It names its holder
+/// for people; only the lock itself counts, and the kernel releases it when the process ends.
+final class RootLock: Sendable {
+    /// A sentence when locks may not hold here because other machines share the files.
+    let warning: String?
+    private let file: Descriptor
+
+    private init(file: Descriptor, warning: String?) {
+        self.file = file
+        self.warning = warning
+    }
+
+    deinit { release() }
+
+    /// Lets the lock go, now: a thread that has just opened the index with it may still hold a
+    /// reference. Closing would not do either: a child process that was forked and has not called
+    /// exec yet holds the descriptor too, and with it the lock (flock(2)).
+    func release() { _ = linux_flock(file.number, LOCK_UN) }
+
+    /// Takes the lock, or throws `MirrorError` with `locked`, which names the holder.
+    static func tryAcquire(
+        _ root: RootDirectory, now: Instant
+    ) throws(MirrorError) -> RootLock {
+        var heldBy: String?
+        do throws(Errno) {
+            let path = ".mirror/lock"
+            let folder = try root.makeFolder(".mirror")
+            let file = Descriptor(
+                owning: try retrying("openat", path) {
+                    linux_openat(
+                        folder.number, "lock",
+                        O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+                })
+            do throws(Errno) {
+                try retrying("flock", path) { linux_flock(file.number, LOCK_EX | LOCK_NB) }
+            } catch {
+                if error.number == EWOULDBLOCK { heldBy = holder(in: file) }
+                throw error
+            }
+            let text = Array("\(hostName())\n\(getpid())\n\(now.rfc3339)\n".utf8)
+            try file.write(text, at: 0, path: path)
+            // Not emptied before: a file that is emptied gives its block back, and gets another one.
+            try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(text.count)) }
+            return RootLock(file: file, warning: warning(for: FileSystemKind(of: file)))
+        } catch {
+            if let heldBy {
+                throw MirrorError(
+                    .locked,
+                    "\(root.path): another run holds the lock (\(heldBy)).",
+                    remedy: Remedy(.waitForLock))
+            }
+            // The root is right but the write failed: another root would not help.
+            let isOfTheDisk = error.number == EIO || error.number == EFBIG
+            throw MirrorError(
+                error.isNoSpace ? .noSpace : isOfTheDisk ? .inputOutput : .rootUnusable,
+                "\(root.path): the lock cannot be taken: \(error).")
+        }
+    }
+
+    /// The warning about a file system whose locks other machines may not see.
+    static func warning(for kind: FileSystemKind) -> String? {
+        kind.networkName.map {
+            "The root is on a network file system (\($0)): locks may not hold between machines."
+        }
+    }
+
+    /// Who holds the lock, as far as the file says it: `host, pid 12, since …`.
+    private static func holder(in file: Descriptor) -> String {
+        let bytes = (try? file.bytes(at: 0, count: 512, path: ".mirror/lock")) ?? []
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in
+            String(
+                String.UnicodeScalarView(line.unicodeScalars.filter { (0x20..<0x7F) ~= $0.value }))
+        }
+        guard lines.count >= 3 else { return "its file does not name it" }
+        return "\(lines[0]), pid \(lines[1]), since \(lines[2])"
+    }
+
+    private static func hostName() -> String {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "unknown host" }
+        return withUnsafeBytes(of: names.nodename) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
