@@ -7,8 +7,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// The rooms beneath `MirrorKit`, which is all that a user of the library imports.
-let rooms: [Target.Dependency] = [
+/// The modules that `MirrorKit` is made of. A user of the library imports `MirrorKit` alone.
+let parts: [Target.Dependency] = [
     "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorServer",
 ]
 
@@ -37,20 +37,25 @@ let package = Package(
         .systemLibrary(
             name: "CCompression",
             providers: [.apt(["zlib1g-dev", "liblzma-dev", "libzstd-dev"])]),
+        // Values and decisions. It depends on nothing, so no decision does input or output or calls C.
         .target(name: "MirrorModel", swiftSettings: strict),
+        // What the modules below share: the kernel's calls, threads, clocks, digests.
         .target(
             name: "MirrorSystem", dependencies: ["MirrorModel", "CCrypto", "CLinux"],
             swiftSettings: strict),
+        // Bytes to manifests and back, and other programs' lists: they touch no root and no network.
         .target(
             name: "MirrorManifests",
             dependencies: ["MirrorModel", "MirrorSystem", "CXML2", "CCompression"],
             swiftSettings: strict),
+        // An HTTP server that asks a responder: it knows nothing of a tree, and only `serve` needs it.
         .target(
             name: "MirrorServer",
             dependencies: ["MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux"],
             swiftSettings: strict),
+        // The way of a download, in one module, so that the compiler optimizes it as a whole.
         .target(
-            name: "MirrorKit", dependencies: rooms + ["CCurl", "CSQLite", "CLinux"],
+            name: "MirrorKit", dependencies: parts + ["CCurl", "CSQLite", "CLinux"],
             swiftSettings: strict),
         .executableTarget(
             name: "mirror",
@@ -82,7 +87,7 @@ let package = Package(
             name: "mirror-torture", dependencies: ["MirrorTorture", "MirrorTestSupport"],
             path: "Tests/MirrorTortureTool", swiftSettings: strict),
         .target(
-            name: "MirrorFuzzing", dependencies: ["MirrorKit"] + rooms,
+            name: "MirrorFuzzing", dependencies: ["MirrorKit"] + parts,
             path: "Tests/MirrorFuzzing", swiftSettings: strict),
         .executableTarget(
             name: "mirror-fuzz", dependencies: ["MirrorFuzzing", "CTestSupport"],
@@ -90,7 +95,7 @@ let package = Package(
         // Transfers in virtual time. It looks into the library, so it is built for tests only.
         .target(
             name: "MirrorSimulation",
-            dependencies: ["MirrorKit", "MirrorTestSupport"] + rooms,
+            dependencies: ["MirrorKit", "MirrorTestSupport"] + parts,
             path: "Tests/MirrorSimulation", swiftSettings: strict),
         .executableTarget(
             name: "mirror-simulate", dependencies: ["MirrorSimulation"],
@@ -103,7 +108,7 @@ let package = Package(
             dependencies: [
                 "MirrorKit", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport", "CCurl",
                 "MirrorSimulation",
-            ] + rooms,
+            ] + parts,
             exclude: [
                 "Manifests/good", "Manifests/bad", "Manifests/json-schema.py",
                 "Imports/lists",
