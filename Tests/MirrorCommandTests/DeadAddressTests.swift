@@ -99,7 +99,7 @@ struct DeadAddressTests {
     }
 
     /// libcurl 7.88 goes on to the next address only when all its transfers are driven.
-    @Test func theNextAddressIsTriedWithinTheFirstTry() async throws {
+    @Test func theNextAddressIsTriedWithinOneAttempt() async throws {
         let result = try await sync(Self.plain, scheme: "http", files: 1)
         #expect(result.ending == .exited(0), "\(result.output) \(result.errors)")
         #expect(result.output.contains("\"fetched\":1"))
@@ -107,7 +107,7 @@ struct DeadAddressTests {
 
     /// A request that opens a further socket must not wait for its own first one.
     @Test(.enabled(if: OddOrigin.isPossible, "needs python3-h2"))
-    func theNextConnectionOfHTTP2ReachesTheNextAddressToo() async throws {
+    func http2AlsoReachesTheNextAddress() async throws {
         let result = try await sync(Self.goingAway, scheme: "https", files: 15, retries: 2)
         #expect(result.ending == .exited(0), "\(result.output) \(result.errors)")
         #expect(result.output.contains("\"fetched\":15"))

@@ -15,7 +15,7 @@ struct EditsAmidCommandsTests {
     enum Save: CaseIterable { case inPlace, byRename }
 
     @Test(arguments: ["Documents/set", "Caches/set"], Save.allCases)
-    func aFileOfASetThatIsSavedBeforeTheExchangeIsKept(
+    func aSetKeepsAnEditBeforeTheExchange(
         folder: String, save: Save
     ) async throws {
         let end = try await Stage.run(folder) { stage in
@@ -31,7 +31,7 @@ struct EditsAmidCommandsTests {
     }
 
     @Test(arguments: [exchanged, renamed])
-    func anOrphanThatIsEditedAfterAKillIsKept(folder: String, files: [String]) async throws {
+    func anOrphanEditedAfterAKillIsKept(folder: String, files: [String]) async throws {
         let (stays, goes) = (files[0], files[1])
         let end = try await Stage.run(folder) { stage in
             try stage.sync([stays: "old", goes: "gone"])
@@ -45,7 +45,7 @@ struct EditsAmidCommandsTests {
     }
 
     @Test(arguments: [exchanged, renamed], Save.allCases)
-    func aDocumentThatIsEditedAfterAKillIsKept(
+    func aDocumentEditedAfterAKillIsKept(
         set: (folder: String, files: [String]), save: Save
     ) async throws {
         let (first, second) = (set.files[0], set.files[1])
@@ -62,7 +62,7 @@ struct EditsAmidCommandsTests {
     }
 
     @Test(arguments: [("Caches/set", ["a", "b"]), ("Caches", ["x/a", "y/b"]), exchanged, renamed])
-    func aFileThatComesToATargetAfterAKillIsKept(folder: String, files: [String]) async throws {
+    func aFileNewAfterAKillIsKept(folder: String, files: [String]) async throws {
         let new = [files[0]: "new a", files[1]: "new b"]
         let end = try await Stage.run(folder) { stage in
             try stage.sync([files[0]: "old a"])
@@ -76,7 +76,7 @@ struct EditsAmidCommandsTests {
     }
 
     @Test(arguments: Save.allCases)
-    func aDocumentThatIsSavedBeforeTheExchangeOutlivesAKillAfterIt(save: Save) async throws {
+    func anEditBeforeTheExchangeOutlivesAKill(save: Save) async throws {
         let new = ["a": "new a", "b": "new b"]
         let end = try await Stage.run("Documents/set") { stage in
             try stage.sync(["a": "old a", "b": "old b"])
@@ -92,7 +92,7 @@ struct EditsAmidCommandsTests {
     }
 
     @Test(arguments: Save.allCases)
-    func aDocumentThatIsSavedWhileItsCopyComesBackIsKept(save: Save) async throws {
+    func anEditWhileItsCopyReturnsIsKept(save: Save) async throws {
         let end = try await Stage.run("Documents/set", isSet: false) { stage in
             try stage.sync(["a": "old"])
             try stage.save("a", "mine", .inPlace)

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Each folder that is made waits, open, for the flush that makes it last.
-    @Test func aDeepTreeIsMadeWithTwoHundredAndFiftySixDescriptors() async throws {
+    @Test func aDeepTreeFitsIn256Descriptors() async throws {
         try await DetachedThread.run {
             let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
             defer { ground.remove() }

@@ -52,7 +52,7 @@ struct FullDiskTests {
     }
 
     /// A run that was killed left a log of the index, whose shared memory needs room to be read.
-    @Test func whatIsThereIsToldWhileTheDiskIsFull() async throws {
+    @Test func statusWorksOnAFullDisk() async throws {
         try await DetachedThread.run {
             let disk = try SmallFileSystem(bytes: 2 << 20)
             let scenario = try ScenarioServer(
@@ -104,7 +104,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test func declaredSizeBeyondFreeSpaceIsRefusedBeforeTheFirstRequest() async throws {
+    @Test func tooLargeDeclaredSizeIsRefusedBeforeRequests() async throws {
         let outcome = try await outcome(
             declaring: ",\"size\":4000000", body: "      @body big",
             ["--min-free", "0"])
@@ -112,7 +112,7 @@ struct FullDiskTests {
         #expect(outcome.requests == 1)
     }
 
-    @Test func contentLengthBeyondFreeSpaceIsRefusedAtTheHead() async throws {
+    @Test func tooLargeContentLengthIsRefusedEarly() async throws {
         let outcome = try await outcome(
             body: "      @body big", ["--min-free", "0", "--retries", "0"])
         #expect(outcome.result.ending == .exited(77), "\(outcome.result)")
@@ -127,7 +127,7 @@ struct FullDiskTests {
         #expect(outcome.requests == 1)
     }
 
-    @Test func diskThatFillsUpEndsTheRunAndKeepsThePart() async throws {
+    @Test func aDiskThatFillsUpKeepsThePart() async throws {
         let outcome = try await outcome(
             body: """
                       Transfer-Encoding: chunked
@@ -141,7 +141,7 @@ struct FullDiskTests {
     }
 
     /// What does not fit says nothing about what was read.
-    @Test(arguments: [false, true]) func anIndexOnAFullDiskIsOnlySetAsideWhenItIsDamaged(
+    @Test(arguments: [false, true]) func aFullDiskMovesOnlyDamagedIndexes(
         isDamaged: Bool
     ) async throws {
         try await DetachedThread.run {

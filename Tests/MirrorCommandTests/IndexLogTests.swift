@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15)), .enabled(if: Strace.isPossible, "strace is not possible here"))
 struct IndexLogTests {
     /// What such a run writes is asked for again where a power cut takes it.
-    @Test func aRunInWhichEverythingIsConfirmedAgainDoesNotWaitForItsRows() async throws {
+    @Test func confirmingEverythingAgainWaitsForNoRows() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         let entries = (0..<3).map {

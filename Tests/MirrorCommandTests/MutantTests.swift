@@ -20,7 +20,7 @@ import Testing
         #expect(count >= 100)
     }
 
-    @Test func aNameThatNoMutantHasIsAnError() throws {
+    @Test func anUnknownMutantIsAnError() throws {
         let result = try check("no-mutant-has-this-name")
         #expect(result.ending == .exited(1))
         #expect(result.errors.contains("no mutant"))

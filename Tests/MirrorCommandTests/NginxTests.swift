@@ -101,7 +101,7 @@ struct NginxTests {
         }
     }
 
-    @Test func redirectFromTLSToPlainIsRefused() async throws {
+    @Test func tlsRedirectToPlainIsRefused() async throws {
         try await stage { nginx, ground in
             try nginx.put("a.bin", TestBytes.make(1000, seed: 1))
             let path = try ground.write(manifest: manifest(nginx.url("https"), ["down/a.bin"]))
@@ -114,7 +114,7 @@ struct NginxTests {
         }
     }
 
-    @Test func tenThousandSmallFilesCostNothingTheSecondTime() async throws {
+    @Test func tenThousandSmallFilesCostNothingAgain() async throws {
         try await stage(in: Folder.memory) { nginx, ground in
             let all = TestBytes.make(20_000, seed: 7)
             var resources: [String] = []

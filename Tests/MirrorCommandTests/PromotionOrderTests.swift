@@ -14,7 +14,7 @@ import Testing
 struct PromotionOrderTests {
     /// A part that becomes a file, and a small file that never had a name in tmp.
     @Test(arguments: [300_000, 900])
-    func oneFileIsOnTheDiskBeforeItIsReported(_ size: Int) async throws {
+    func oneFileIsDurableBeforeItIsReported(_ size: Int) async throws {
         let report = try await Stage.watch(["Caches/deep/a.bin": size])
         #expect(report.flaws == [])
         #expect(report.named == ["Caches/deep/a.bin", Stage.last])
@@ -22,7 +22,7 @@ struct PromotionOrderTests {
     }
 
     @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
-    func manyFilesAreOnTheDiskBeforeTheyAreReported() async throws {
+    func manyFilesAreDurableBeforeTheyAreReported() async throws {
         let names = (0..<120).map {
             "\($0 % 2 == 0 ? "Caches" : "Documents")/many/\($0 / 40)/\($0)"
         }
@@ -36,7 +36,7 @@ struct PromotionOrderTests {
 
     /// Several batches are on their way at once, and a flush serves all of them.
     @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
-    func eachOfManyBatchesIsOnTheDiskBeforeItIsReported() async throws {
+    func eachBatchIsDurableBeforeItIsReported() async throws {
         let names = (0..<2_400).map { "Caches/many/\($0 / 300)/\($0)" }
         let report = try await Stage.watch(
             Dictionary(uniqueKeysWithValues: names.map { ($0, 700) }))
@@ -46,20 +46,20 @@ struct PromotionOrderTests {
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
-    func aFileFromAnotherFileSystemIsOnTheDiskBeforeItIsReported() async throws {
+    func aCopiedFileIsDurableBeforeReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], tmpElsewhere: true)
         #expect(report.flaws == [])
         #expect(report.named == ["Documents/a.bin", Stage.last])
     }
 
-    @Test func aNewVersionInDocumentsIsOnTheDiskBeforeItIsReported() async throws {
+    @Test func aNewDocumentVersionIsDurableBeforeReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], versions: 2)
         #expect(report.flaws == [])
         #expect(report.named == ["Documents/a.bin", Stage.last])
     }
 
     @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
-    func manyFilesThatAreTakenAsTheyAreAreOnTheDiskBeforeTheyAreReported() async throws {
+    func manyAdoptedFilesAreDurableBeforeReported() async throws {
         let names = (0..<40).map { "Documents/\($0)" }
         let report = try await Stage.watch(
             Dictionary(uniqueKeysWithValues: names.map { ($0, 900) }), before: .there)
@@ -68,7 +68,7 @@ struct PromotionOrderTests {
         #expect(report.hasGroupFlush)
     }
 
-    @Test func aFileThatIsTakenAsItIsIsOnTheDiskBeforeItIsReported() async throws {
+    @Test func anAdoptedFileIsDurableBeforeReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], before: .there)
         #expect(report.flaws == [])
         #expect(report.reported.first == "Documents/a.bin")
@@ -76,14 +76,14 @@ struct PromotionOrderTests {
     }
 
     /// Its row is there already, and says that the bytes last: those were others.
-    @Test func aFileThatWasWrittenOnceMoreIsOnTheDiskBeforeItIsReported() async throws {
+    @Test func aRewrittenFileIsDurableBeforeReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], before: .rewritten)
         #expect(report.flaws == [])
         #expect(report.reported.first == "Documents/a.bin")
         #expect(report.named == [Stage.last])
     }
 
-    @Test func whatAKilledRunHadNamedIsOnTheDiskBeforeItsIntentIsForgotten() async throws {
+    @Test func recoveryMakesNamesDurableBeforeForgettingIntents() async throws {
         let (killed, report) = try await DetachedThread.run {
             let stage = try Stage(["Caches/deep/a.bin": 300_000])
             defer { stage.end() }
@@ -97,7 +97,7 @@ struct PromotionOrderTests {
 
     /// A set is in a folder of its own, which is exchanged, or its files are renamed.
     @Test(arguments: ["Caches/set", "Caches", "Documents"], [3, 40])
-    func aSetIsOnTheDiskBeforeItIsReported(folder: String, count: Int) async throws {
+    func aSetIsDurableBeforeItIsReported(folder: String, count: Int) async throws {
         let names = (0..<count).map { "\(folder)/\($0 % 3)/\($0)" }
         let report = try await SetStage.watch(names)
         #expect(report.result.ending == .exited(0), "\(report.result.errors)")
@@ -108,7 +108,7 @@ struct PromotionOrderTests {
     }
 
     @Test(arguments: ["Caches/set", "Caches", "Documents"])
-    func whatAKilledRunHadPutInPlaceOfASetLastsBeforeItsJournalIsForgotten(
+    func recoveryMakesSetsDurableBeforeForgettingJournals(
         folder: String
     ) async throws {
         let names = (0..<3).map { "\(folder)/\($0)/f" }

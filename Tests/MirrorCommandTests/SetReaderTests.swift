@@ -8,7 +8,7 @@ import Testing
     private static let names = ["0/a", "0/b", "1/a", "index", "style"]
 
     @Test(arguments: ["Caches/set", "Documents/set"])
-    func aReaderSeesTheOldSetOrTheNewOne(folder: String) async throws {
+    func readersSeeTheOldOrNewSet(folder: String) async throws {
         let (sights, ends) = try await DetachedThread.run {
             let shelf = MemoryShelf()
             let server = try OriginServer(responder: ShelfOrigin(shelf))

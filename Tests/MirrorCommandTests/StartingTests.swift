@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aClosedOutputIsAReportThatCannotBeWritten() async throws {
+    @Test func aClosedOutputIsAnUnwrittenReport() async throws {
         try await run("exec \"$0\" sync \"$1\" --json >&-") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")
             #expect(result.errors.contains("standard output cannot be written"), "\(result)")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func withAllStandardStreamsClosedTheFileIsFetchedAndTheExitIs74() async throws {
+    @Test func withoutStandardStreamsTheExitIs74() async throws {
         try await run("exec \"$0\" sync \"$1\" <&- >&- 2>&-") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")
             #expect(ground.root.size("Caches/a") == 5000)
@@ -68,7 +68,7 @@ import Testing
 
     /// EFBIG instead of SIGXFSZ: the lock, the index or the part cannot be written.
     @Test(arguments: [0, 4096])
-    func aFileSizeLimitIsAFailureOfTheDisk(_ bytes: Int) async throws {
+    func aFileSizeLimitIsADiskFailure(_ bytes: Int) async throws {
         try await run("exec prlimit --fsize=\(bytes) \"$0\" sync \"$1\"") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")
             #expect(ground.root.size("Caches/a") == nil)
@@ -102,7 +102,7 @@ import Testing
     @Test(
         .enabled(if: BuiltProgram.exists("/usr/bin/strace"), "strace is not installed"),
         .disabled(if: Sanitizers.areOn, "a sanitizer needs a thread of its own"))
-    func aRunThatGetsNoThreadsEndsWhenItIsTold() async throws {
+    func withoutThreadsARunEndsAtASignal() async throws {
         try await DetachedThread.run {
             let shelf = MemoryShelf()
             let server = try OriginServer(responder: ShelfOrigin(shelf))

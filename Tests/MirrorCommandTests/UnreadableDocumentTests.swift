@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct UnreadableDocumentTests {
     /// Whether the index knew a version of the file before it was edited.
     @Test(arguments: [false, true])
-    func aDocumentThatCannotBeReadOutlivesARefetch(isRecorded: Bool) async throws {
+    func anUnreadableDocumentOutlivesARefetch(isRecorded: Bool) async throws {
         try await DetachedThread.run {
             let shelf = MemoryShelf()
             shelf.put("/a", [1, 1])

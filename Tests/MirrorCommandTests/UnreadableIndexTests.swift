@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15)), .enabled(if: Strace.isPossible, "strace is not possible here"))
 struct UnreadableIndexTests {
     /// A run before saw what may be damage, so this one looks thoroughly, and gets no answers.
-    @Test func anIndexThatCannotBeReadIsNotTakenForADamagedOne() throws {
+    @Test func anUnreadableIndexIsNotDamaged() throws {
         let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
         defer { ground.remove() }
         try ground.folder.write("world.map", Array("a map".utf8))

@@ -9,7 +9,7 @@ import Testing
         geteuid() == 0
         ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
 
-    @Test func anOrphanThatCannotBeReadIsKeptAndTold() async throws {
+    @Test func anUnreadableOrphanIsKeptAndReported() async throws {
         try await DetachedThread.run {
             let shelf = MemoryShelf()
             shelf.put("/a", [1])

@@ -4,7 +4,7 @@ import Testing
 /// A report that could not be written is not a report: the command says so, and does not exit 0.
 @Suite(.timeLimit(.minutes(15))) struct UnwrittenReportTests {
     @Test(arguments: ["plan", "plan --json", "status", "verify", "verify --json", "check", "sync"])
-    func aFullDiskBehindStandardOutputIsAnError(_ verb: String) async throws {
+    func aFullDiskForOutputIsAnError(_ verb: String) async throws {
         try await DetachedThread.run {
             let program = BuiltProgram.path(of: "mirror")
             let ground = try Playground(program: program)

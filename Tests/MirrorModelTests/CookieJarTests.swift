@@ -47,7 +47,7 @@ import Testing
         #expect(try cookie([field], to: place) == nil)
     }
 
-    @Test func aSecureCookieIsNotTakenWithoutTLS() throws {
+    @Test func secureCookiesNeedTLS() throws {
         let fields = ["a=1; Secure; Path=/", "b=2; Path=/"]
         #expect(try cookie(fields, from: "http://a.example/", to: "/z") == "b=2")
     }
@@ -62,7 +62,7 @@ import Testing
         #expect(try cookie(["a=" + String(repeating: "x", count: 5000)], to: "/x/z") == nil)
     }
 
-    @Test func cookiesGoAlongTheWholeChainAndEndWithIt() throws {
+    @Test func cookiesLastForTheWholeChain() throws {
         var way = Redirection(url: try SourceURL("https://a.example/x"), isPost: false)
         let now = Instant(milliseconds: 0)
         try way.follow(ResponseHead(status: 302, [("Set-Cookie", "a=1")]), to: "/y", at: now)

@@ -51,7 +51,7 @@ import Testing
         #expect(dispatcher.fill() == [])
     }
 
-    @Test func aTransferThatIsQueuedAnewStartsOnceAndWhereItIsQueuedNow() throws {
+    @Test func aRequeuedTransferStartsOnceInItsPlace() throws {
         let dispatcher = Dispatching(jobs: 1)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add([1, 2], a)
@@ -82,7 +82,7 @@ import Testing
         #expect(dispatcher.fill() == [2])
     }
 
-    @Test func aHostThatTakesMoreGetsMoreWhereThatIsMeasured() throws {
+    @Test func aFasterHostGetsMoreWhereMeasured() throws {
         let dispatcher = Dispatching(jobs: 64, perHost: nil)
         dispatcher.add(1...200, try Dispatching.host("a"))
         #expect(dispatcher.fill().count == HostPace.start)
@@ -103,7 +103,7 @@ import Testing
         #expect(dispatcher.fill(now: 3000).isEmpty)
     }
 
-    @Test func aSilentHostGetsMoreOnceAndTheLoopLooksInTime() throws {
+    @Test func aSilentHostGetsMoreOnceInTime() throws {
         let dispatcher = Dispatching(jobs: 128, perHost: nil)
         dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
         #expect(dispatcher.fill().count == HostPace.start)
@@ -129,7 +129,7 @@ import Testing
         #expect(dispatcher.runningCount == HostPace.mostUnanswered)
     }
 
-    @Test func silentHostsTakeAQuarterOfThePlacesTogether() throws {
+    @Test func silentHostsShareAQuarterOfThePlaces() throws {
         let dispatcher = Dispatching(jobs: 64, perHost: nil)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add(1...100, a, isBrief: true)
@@ -142,7 +142,7 @@ import Testing
         #expect(dispatcher.timeToWait() == nil)
     }
 
-    @Test func aHostThatComplainedInAnEarlierRunBeginsWithNoMore() throws {
+    @Test func aHostThatComplainedBeginsAtItsNumber() throws {
         let host = try Dispatching.host("a")
         let dispatcher = Dispatching(jobs: 128, perHost: nil, remembered: [host: 2])
         dispatcher.add(1...200, host, isBrief: true)
@@ -152,7 +152,7 @@ import Testing
         #expect(dispatcher.fill(now: 2 * HostPace.silence).isEmpty)
     }
 
-    @Test func aRequestThatStallsWhereNobodyIsAnsweredHalvesNothing() throws {
+    @Test func aStallAtASilentHostHalvesNothing() throws {
         let dispatcher = Dispatching(jobs: 64, perHost: nil)
         dispatcher.add(1...64, try Dispatching.host("a"))
         _ = dispatcher.fill()
@@ -174,7 +174,7 @@ import Testing
         #expect(dispatcher.timeToWait() == nil)
     }
 
-    @Test func aRequestThatStallsAtAHostThatAnswersOthersMeansFewerAtOnce() throws {
+    @Test func aStallAtALiveHostMeansFewer() throws {
         let dispatcher = Dispatching(jobs: 64, perHost: nil)
         dispatcher.add(1...64, try Dispatching.host("a"))
         #expect(dispatcher.fill().count == HostPace.start)
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// A long body is asked for over HTTP/1.1 whatever its host speaks.
-    @Test func aLongBodyFirstDoesNotKeepTheStreamsFromTheSmallOnes() throws {
+    @Test func aLongBodyLeavesStreamsToSmallOnes() throws {
         let dispatcher = Dispatching(jobs: 200, perHost: nil)
         dispatcher.add([0], try Dispatching.host("a"))
         #expect(dispatcher.fill() == [0])
@@ -214,7 +214,7 @@ import Testing
 
     // MARK: Time to wait
 
-    @Test func nothingIsWaitedForWhileATransferCouldStart() throws {
+    @Test func nothingWaitsWhileATransferCouldStart() throws {
         let dispatcher = Dispatching(jobs: 1)
         dispatcher.add([1, 2], try Dispatching.host("a"))
         #expect(dispatcher.timeToWait() == 0)
@@ -224,7 +224,7 @@ import Testing
         #expect(dispatcher.timeToWait() == 0)
     }
 
-    @Test func aHeldHostIsAskedWhenItsTimeHasCome() throws {
+    @Test func aHeldHostIsAskedInTime() throws {
         let dispatcher = Dispatching()
         let a = try Dispatching.host("a")
         dispatcher.hold(a, until: 1000, isTooLong: false)
@@ -236,7 +236,7 @@ import Testing
         #expect(dispatcher.timeToWait() == nil)
     }
 
-    @Test func aHostHeldForTooLongGivesPlacesAndSaysNo() throws {
+    @Test func aHostHeldTooLongGivesPlaces() throws {
         let dispatcher = Dispatching()
         let a = try Dispatching.host("a")
         dispatcher.hold(a, until: 500, isTooLong: false)
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func waitsEndInTheirOrderAndAtTheirTime() throws {
+    @Test func waitsEndInOrderAndTime() throws {
         let dispatcher = Dispatching()
         dispatcher.add([1, 2, 3], try Dispatching.host("a"))
         #expect(dispatcher.fill() == [1, 2, 3])
@@ -267,7 +267,7 @@ import Testing
         #expect(dispatcher.popWoken() == nil)
     }
 
-    @Test func aNetworkThatComesBackEndsTheWaitsForIt() throws {
+    @Test func aReturningNetworkEndsItsWaits() throws {
         let dispatcher = Dispatching()
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add([1, 2], a)
@@ -286,7 +286,7 @@ import Testing
         #expect(dispatcher.popWoken() == nil)
     }
 
-    @Test func aTryThatTheNetworkBroughtForwardIsBesideTheLadder() throws {
+    @Test func aTryBroughtForwardCountsExtra() throws {
         let dispatcher = Dispatching(retries: 1)
         let host = try Dispatching.host("a")
         func fail(at now: Int64) -> HostSilence {
@@ -305,7 +305,7 @@ import Testing
 
     // MARK: Further connections
 
-    @Test func aFurtherConnectionTakesNoPlaceThatSomebodyWaitsFor() throws {
+    @Test func furtherConnectionsTakeNoWantedPlace() throws {
         let dispatcher = Dispatching(jobs: 3, perHost: 2)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add([1], a)
@@ -319,7 +319,7 @@ import Testing
         #expect(dispatcher.fill() == [3])
     }
 
-    @Test func thoseThatWaitForADeadHostWantNoOtherHostsPlaces() throws {
+    @Test func waitersForADeadHostBlockNoOther() throws {
         let dispatcher = Dispatching()
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add([1, 2], a)

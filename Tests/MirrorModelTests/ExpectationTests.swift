@@ -25,7 +25,7 @@ import Testing
     @Test(
         arguments: [("application/zip", true), ("text/html", false), (nil, false)]
             as [(String?, Bool)])
-    func theStoredVersionSaysWhatAFileCannotBe(stored: String?, isRefused: Bool) throws {
+    func theStoredVersionRulesOutTypes(stored: String?, isRefused: Bool) throws {
         #expect(try refusesHTML("Caches/noextension", replacing: stored) == isRefused)
         #expect(try refusesHTML("Caches/a.zip", replacing: stored))
     }

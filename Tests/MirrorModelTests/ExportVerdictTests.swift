@@ -19,7 +19,7 @@ import Testing
         return resource
     }
 
-    @Test func sourcesOfAListHaveNoPasswordsAndNoFilesOfThisMachine() throws {
+    @Test func exportedSourcesHaveNoSecretsOrPaths() throws {
         let resource = try resource("Caches/a", "https://bob:hunter2@a.example/a?x=1") {
             $0.mirrors = [
                 Source(url: try SourceURL("https://eve:secret@b.example/a")),
@@ -33,7 +33,7 @@ import Testing
         #expect(urls == ["https://a.example/a?x=1", "https://b.example/a"])
     }
 
-    @Test func filesThatAreThereGoUnderTheNameThatTheReaderLooksFor() throws {
+    @Test func presentFilesHaveTheReadersNames() throws {
         let rows: [(ExportFormat, Resource, ExportVerdict)] = [
             (
                 .wheelhouse, try resource("Caches/python/a-1-py3-none-any.whl"),
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func npmFindsNoPackageThatItsLockNamesBySHA1() throws {
+    @Test func npmFindsNoPackageBySHA1() throws {
         let digests = [Self.sha256, Self.sha1].compactMap(\.self)
         let old = try resource("Caches/npm/a.tgz") { $0.digests = digests }
         #expect(ExportFormat.npmCache.verdict(on: old, isThere: true) == .omit(.weakIntegrity))
@@ -101,7 +101,7 @@ import Testing
         #expect(ExportFormat.sums.verdict(on: known, isThere: false) == .take(name: "Caches/a"))
     }
 
-    @Test func aRecordDescribesOnlyTheVersionThatIsWanted() throws {
+    @Test func aRecordDescribesTheWantedVersionOnly() throws {
         let sha256 = try #require(Self.sha256)
         let record = IndexRecord(
             target: try Target("Caches/a"), owner: "m",

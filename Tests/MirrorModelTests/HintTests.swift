@@ -33,11 +33,11 @@ import Testing
             ("a:b/c", nil), ("file:///x", nil), ("", nil), ("www.tgz", nil), ("data.io", nil),
             ("user:secret@www.example.com/x", nil),
         ] as [(String, String?)])
-    func bareHostGetsAHintToAddAScheme(text: String, host: String?) {
+    func aBareHostGetsASchemeHint(text: String, host: String?) {
         #expect(BareHost.find(in: text) == host)
     }
 
-    @Test func aFileThatOnlyTheServerCanNameHasANameOfItsOwnUntilThen() throws {
+    @Test func aServerNamedFileHasATemporaryName() throws {
         let one = try SourceURL("https://h.example/?id=1")
         let two = try SourceURL("https://h.example/?id=2")
         let name = ProvisionalName.make(for: one)

@@ -29,14 +29,14 @@ import Testing
         }
     }
 
-    @Test func oneConnectionThatFillsTheLineIsJoinedByNoMore() {
+    @Test func aFullLineGetsNoFurtherConnection() {
         var pace = measuring(64)
         let limits = limits(&pace, windows: 200, bytesPerWindow: { _ in 10_000_000 })
         #expect(limits.max() == 16)
         #expect(limits.last.map { $0 <= 2 } == true)
     }
 
-    @Test func theNumberGrowsAsLongAsMoreComesIn() {
+    @Test func theNumberGrowsWithTheRate() {
         var pace = measuring(64)
         let limits = limits(
             &pace, windows: 6, bytesPerWindow: { _ in 0 }, endsPerWindow: { 10 * min($0, 40) })
@@ -56,7 +56,7 @@ import Testing
         #expect(Set(limits) == [HostPace.start])
     }
 
-    @Test func aHostThatHasTooMuchGetsHalfAndIsLeftInPeaceForAWhile() {
+    @Test func anOverloadedHostGetsHalfForAWhile() {
         var pace = measuring(64)
         _ = limits(&pace, windows: 4, bytesPerWindow: { 1_000_000 * $0 })
         let before = pace.limit
@@ -94,7 +94,7 @@ import Testing
         #expect(pace.learnedLimit == nil)
     }
 
-    @Test func aNumberThatOnlySilenceBroughtIsNotRemembered() {
+    @Test func aNumberFromSilenceIsNotRemembered() {
         var pace = HostPace(ceiling: 128, now: 0)
         pace.connected(after: 0, isBrief: true, now: 0)
         pace.passSilence(room: 128, hasRead: true, now: HostPace.silence)
@@ -102,7 +102,7 @@ import Testing
         #expect(pace.learnedLimit == nil)
     }
 
-    @Test func aHostThatComplainedGetsAsLittleTheNextTime() {
+    @Test func aHostThatComplainedStartsLowNextTime() {
         var pace = HostPace(ceiling: 128, now: 0)
         pace.backOff(requestBegan: 0, now: 10)
         #expect(pace.learnedLimit == HostPace.start / 2)

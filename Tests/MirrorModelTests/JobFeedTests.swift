@@ -71,7 +71,7 @@ private final class Feeding {
         #expect(feed.took().isEmpty)
     }
 
-    @Test func hostsOfOneFileEachGoOnBesideThoseThatDoNotAnswer() {
+    @Test func answeringHostsOfAFileGoOn() {
         // More hosts than the window: 6 of the first 8 say nothing.
         let feed = Feeding("abcdefghijklmnopqrstuvwxyz", window: 8)
         #expect(feed.answered(from: 6) == 20)
@@ -107,7 +107,7 @@ private final class Feeding {
         }
     }
 
-    @Test func moreAreTakenWhenMoreThanHalfHaveEnded() {
+    @Test func theWindowRefillsAtHalf() {
         let feed = Feeding("aaaaaaaa", window: 4)
         _ = feed.took()
         #expect([0, 1, 2].map(feed.ended) == [false, false, true])
@@ -116,7 +116,7 @@ private final class Feeding {
         #expect(!feed.isRunningLow)
     }
 
-    @Test func aHostThatDoesNotAnswerFillsItsOwnShareOnly() {
+    @Test func aSilentHostFillsOnlyItsShare() {
         let feed = Feeding(
             String(repeating: "a", count: 50) + String(repeating: "b", count: 50), window: 8)
         #expect(feed.answered(from: 50) == 50)
@@ -124,14 +124,14 @@ private final class Feeding {
         #expect((50 - 8...50 - 4).contains(feed.count))
     }
 
-    @Test func aHostAtItsShareDoesNotKeepOthersOfLowerPriorityBack() {
+    @Test func aFullHostDoesNotBlockLowerPriorities() {
         let feed = Feeding("aaaab", window: 4, priorities: [1, 1, 1, 1, 0])
         #expect(feed.took() == [0, 1, 4])
         // Nothing of b is left now, and the whole window is for a.
         #expect(feed.took() == [2])
     }
 
-    @Test func jobsWaitingForARetryDoNotFillTheWindow() {
+    @Test func retriesDoNotFillTheWindow() {
         let feed = Feeding("aaaaaaaaaa", window: 4)
         _ = feed.took()
         #expect([0, 1, 2].map(feed.delayed) == [false, false, true])

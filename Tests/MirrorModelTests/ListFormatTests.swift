@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         "https://me@h.example/a/", "https://me:pw@h.example/", "https://h.example/?k=1",
     ])
-    func baseWithASecretIsRefusedBecauseItIsRemembered(_ text: String) throws {
+    func aBaseWithASecretIsRefused(_ text: String) throws {
         let error = try #require(throws: MirrorError.self) {
             try ListHint(format: nil, base: try SourceURL(text))
         }
@@ -69,7 +69,7 @@ import Testing
         return resource
     }
 
-    @Test func sameURLIsOneFileAndKeepsWhatEitherSays() throws {
+    @Test func equalURLsAreMerged() throws {
         let one = try resource("https://h.example/a", sha256: 1, tags: ["dev", "x"])
         let two = try resource("https://h.example/a", size: 5, tags: ["dev"])
         let joined = try #require(self.joined(one, two))
@@ -79,7 +79,7 @@ import Testing
         #expect(joined.mirrors.isEmpty)
     }
 
-    @Test func sameDigestAtAnotherURLMakesAMirror() throws {
+    @Test func equalDigestsElsewhereMakeAMirror() throws {
         let one = try resource("https://h.example/a", sha256: 1)
         let two = try resource("https://i.example/a", sha256: 1)
         #expect(try #require(joined(one, two)).mirrors.map(\.url.host) == ["i.example"])

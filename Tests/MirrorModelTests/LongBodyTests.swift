@@ -30,7 +30,7 @@ import Testing
         return plan.usesHTTP1
     }
 
-    @Test func bodyIsLongFromEightMebibytesKnownBeforehandOverTLS() throws {
+    @Test func bodiesAreLongFromEightMebibytes() throws {
         func first(_ size: Int64?, _ url: String = "https://a.example/f") throws -> Bool? {
             var machine = try machine(size, [url])
             return usesHTTP1(machine.begin())
@@ -64,7 +64,7 @@ import Testing
         #expect(usesHTTP1(fetching.begin()) == true)
     }
 
-    @Test func aSourceThatDoesNotSpeakItIsAskedOnceMoreAtOnce() throws {
+    @Test func aSourceWithoutItIsAskedAgain() throws {
         for status in [421, 426, 464, 505] {
             var machine = try machine(Self.long)
             _ = machine.begin()
@@ -114,7 +114,7 @@ import Testing
         #expect(usesHTTP1(machine.waited()) == true)
     }
 
-    @Test func aSourceThatIsKnownToChooseIsLetChoose() throws {
+    @Test func aSourceThatChoosesMayChoose() throws {
         var machine = try machine(Self.long)
         machine.know(HostProtocols(refusesHTTP1: true), of: 0)
         #expect(usesHTTP1(machine.begin()) == false)
@@ -128,7 +128,7 @@ import Testing
         #expect(usesHTTP1(machine.interrupted(Self.refused, length: nil)) == true)
     }
 
-    @Test func furtherConnectionsOfALongBodyAreAskedForTheSameWay() throws {
+    @Test func furtherConnectionsUseTheSameProtocol() throws {
         let total = ("Content-Length", String(Self.long))
         var machine = try machine(Self.long)
         _ = machine.begin()
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// The end of an answer without a length proves nothing over HTTP/2, and a POST is not repeated.
-    @Test func aPostIsAskedForOverHTTP1AndNotAgainAfterItWasSent() throws {
+    @Test func http1PostsAreNotRepeated() throws {
         for status in [421, 505] {
             var post = try machine(4, isPost: true)
             #expect(usesHTTP1(post.begin()) == true)
@@ -168,7 +168,7 @@ extension LongBodyTests {
 
     private struct StrayAction: Error {}
 
-    @Test func aMisplacedRequestIsMadeAgainAtOnceOverHTTP1() throws {
+    @Test func misplacedRequestsUseHTTP1() throws {
         for wasSent in [false, true] {
             var machine = try machine(4)
             _ = machine.begin()
@@ -190,7 +190,7 @@ extension LongBodyTests {
         #expect(!action.dropsPart)
     }
 
-    @Test func aHostThatRefusesHTTP1TooGetsConnectionsForOneRequestEach() throws {
+    @Test func withoutHTTP1ConnectionsAreSeparate() throws {
         var machine = try machine(4)
         _ = machine.begin()
         _ = machine.interrupted(.misplaced(wasSent: false), length: nil)
@@ -204,21 +204,21 @@ extension LongBodyTests {
     }
 
     /// Other transfers may find it between the decision and the request.
-    @Test func aRequestUsesHTTP1WhereItsHostIsKnownByThen() throws {
+    @Test func knownHostsUseHTTP1() throws {
         var machine = try machine(4)
         #expect(try !plan(machine.begin()).usesHTTP1)
         #expect(!machine.adapted(to: HostProtocols()).usesHTTP1)
         #expect(machine.adapted(to: HostProtocols(forbidsSharing: true)).usesHTTP1)
     }
 
-    @Test func aPostThatWasSentIsNotMadeAgain() throws {
+    @Test func aSentPostIsNotMadeAgain() throws {
         var post = try machine(4, isPost: true)
         _ = post.begin()
         let action = post.interrupted(.misplaced(wasSent: true), length: nil)
         #expect(Machine.words(action) == "fail connection-lost retryable")
     }
 
-    @Test func aBodyOfUnknownLengthIsAskedForOverHTTP1() throws {
+    @Test func unknownLengthNeedsHTTP1() throws {
         func second(_ fields: (String, String)..., size: Int64? = nil) throws -> TransferAction {
             var machine = try machine(size)
             _ = machine.begin()
@@ -233,7 +233,7 @@ extension LongBodyTests {
         #expect(Machine.words(try second(digest)).hasPrefix("receive"))
     }
 
-    @Test func aBodyOfUnknownLengthIsRefusedWhereOnlyHTTP2IsSpoken() throws {
+    @Test func unknownLengthRefusesHTTP2Alone() throws {
         var machine = try machine(nil)
         machine.know(HostProtocols(refusesHTTP1: true), of: 0)
         _ = machine.begin()

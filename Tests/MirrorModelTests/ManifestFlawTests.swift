@@ -29,7 +29,7 @@ import Testing
         ("Caches/\u{1E9E}", "Caches/ss"), ("Caches/\u{10400}", "Caches/\u{10428}"),
         ("Caches/a\u{37E}é", "Caches/a;É"), ("Caches/Ա", "Caches/ա"),
     ])
-    func namesThatDifferOnlyInCaseOrFormAreFound(first: String, second: String) throws {
+    func namesEqualButForCaseAreFound(first: String, second: String) throws {
         #expect(try manifest([first, second]).flaws() == [.targetsAlike(first: 0, second: 1)])
     }
 

@@ -31,7 +31,7 @@ import Testing
         #expect(place.paths(from: "/root") == ["/m.json"])
     }
 
-    @Test func aPlaceFartherAwayIsAlsoLookedForWhereItWas() {
+    @Test func aFartherPlaceIsTriedWhereItWas() {
         let place = ManifestPlace(path: "/w/ci/m.json", root: "/w/root")
         #expect(place.paths(from: "/builds/root") == ["/builds/ci/m.json", "/w/ci/m.json"])
         #expect(place.paths(from: "/w/root") == ["/w/ci/m.json"])
@@ -55,7 +55,7 @@ import Testing
         #expect(UnknownName.sentence(asked: [["a"]], known: ["a", "b"]) == nil)
     }
 
-    @Test func withoutANearOneThoseThatThereAreAreListed() {
+    @Test func withoutANearPlaceAllAreListed() {
         let known = Set((0..<10).map { "tag\($0)" })
         let words = UnknownName.sentence(asked: [["zzz"]], known: known)
         #expect(words?.contains("tag0, tag1, ") == true)

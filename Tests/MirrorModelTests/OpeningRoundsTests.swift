@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(20), 100, 300])
-    func aLongLineIsFullWithinAFewRoundTrips(roundTrip: Int64) {
+    func aLongLineFillsWithinFewRoundTrips(roundTrip: Int64) {
         let line = Line(connecting: roundTrip, answering: roundTrip)
         let found = run(line, milliseconds: 8 * roundTrip)
         #expect(found.limit == HostPace.mostConnections)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(20), 100, 300])
-    func aLongLineBehindAProxyIsSeenByTheSilence(roundTrip: Int64) {
+    func silenceShowsALongLineBehindProxies(roundTrip: Int64) {
         let line = Line(connecting: 0, answering: roundTrip)
         let found = run(line, milliseconds: 8 * roundTrip)
         #expect(found.limit == HostPace.mostConnections)
@@ -79,14 +79,14 @@ import Testing
     }
 
     @Test(arguments: [Int64(20), 100, 300])
-    func streamsOfOneConnectionAreAskedForAtOnce(roundTrip: Int64) {
+    func streamsOfAConnectionAreAskedAtOnce(roundTrip: Int64) {
         let line = Line(connecting: 3 * roundTrip, answering: roundTrip, isShared: true)
         let found = run(line, milliseconds: 8 * roundTrip)
         #expect(found.limit == HostPace.mostStreams)
         #expect(found.ended >= 400, "\(found)")
     }
 
-    @Test func aServerThatIsNotFasterGetsNoMore() {
+    @Test func aServerNotFasterGetsNoMore() {
         let line = Line(connecting: 0, answering: 1, mostPerMillisecond: 7)
         let found = run(line, milliseconds: 2000)
         #expect(found.limit == 2 * HostPace.start)

@@ -33,7 +33,7 @@ import Testing
         #expect(Machine.words(machine.brokenOff(length: nil)) == "a")
     }
 
-    @Test func whatWouldBeFetchedAnewIsNotBrokenOff() throws {
+    @Test func unresumableBodiesAreNotBrokenOff() throws {
         let (length, tag) = (("Content-Length", "10"), ("ETag", "\"x\""))
         func mayBreakOff(
             _ fields: (String, String)..., isPost: Bool = false, pinned: Bool = false,

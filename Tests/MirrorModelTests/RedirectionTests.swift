@@ -35,7 +35,7 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func fromHTTPToHTTPSIsAnotherOrigin() throws {
+    @Test func anotherSchemeIsAnotherOrigin() throws {
         var way = try begin("http://a.example/f")
         try way.follow(to: "https://a.example/f", status: 301)
         #expect(way.hasLeftOrigin)
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         "http://a.example/f", "file:///etc/passwd", "ftp://a.example/f", "http://[::1",
     ])
-    func aPlaceThatIsNoHTTPSIsNotFollowedFromHTTPS(location: String) throws {
+    func tlsNeverLeadsToPlainPlaces(location: String) throws {
         var way = try begin()
         let refusal = #expect(throws: Refusal.self) {
             try way.follow(to: location, status: 302)
@@ -103,7 +103,7 @@ import Testing
         #expect(way.url.requestText == expected)
     }
 
-    @Test func aLocationOfISO88591IsPassedOnByteForByte() throws {
+    @Test func aLatin1LocationIsPassedUnchanged() throws {
         var head = ResponseHead(status: 302)
         head.append(.location, [0x2F, 0x63, 0xE9] as [UInt8])
         #expect(head.redirectLocation == "/c%E9")

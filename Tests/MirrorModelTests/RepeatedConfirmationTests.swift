@@ -17,7 +17,7 @@ struct RepeatedConfirmationTests {
     }
 
     @Test(arguments: [(nil, nil), (5, nil), (5, 5), (6, 5)] as [(Int64?, Int64?)])
-    func whatMakesAFileDueNoEarlierIsARepetition(freshUntil: Int64?, before: Int64?) throws {
+    func notDueEarlierIsARepetition(freshUntil: Int64?, before: Int64?) throws {
         #expect(try confirmed(freshUntil: freshUntil, after: before).isRepetition)
     }
 

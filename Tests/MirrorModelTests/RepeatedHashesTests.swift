@@ -34,7 +34,7 @@ import Testing
         #expect(repeated(values + again) == Set(again))
     }
 
-    @Test func hashesThatFallIntoOnePlaceAreToldApart() {
+    @Test func hashesOfOnePlaceAreToldApart() {
         let values = (1...5000).map { UInt64($0) << 20 | 3 }
         #expect(repeated(values).isEmpty)
         #expect(repeated(values + values) == Set(values))

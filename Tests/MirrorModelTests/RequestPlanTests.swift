@@ -47,7 +47,7 @@ import Testing
             } == ["Range: bytes=4-", "If-Range: Sat, 21 Nov 2026 03:56:00 GMT"])
     }
 
-    @Test func aConditionIsTheTagOrWithoutOneTheDate() throws {
+    @Test func aConditionIsTheTagElseDate() throws {
         let date = "If-Modified-Since: Sat, 21 Nov 2026 03:56:00 GMT"
         #expect(
             try fields { $0.condition = .local(validators("W/\"x\"", Self.date)) }
@@ -56,7 +56,7 @@ import Testing
         #expect(try fields { $0.condition = .local(validators(nil, nil)) } == [])
     }
 
-    @Test func cachesAreToldToAskWhereThatIsWanted() throws {
+    @Test func cachesAreBypassedWhereWanted() throws {
         #expect(try fields { $0.bypassesCaches = true } == ["Cache-Control: no-cache"])
     }
 }

@@ -94,7 +94,7 @@ import Testing
         #expect(ResourceTable().sortedOrder.isEmpty)
     }
 
-    @Test func aRememberedOrderIsTheSameAndEndsWithTheNextChange() throws {
+    @Test func aRememberedOrderLastsUntilAChange() throws {
         let url = try SourceURL("https://h/x")
         for names in [["b", "a", "c"], ["a", "b", "c"]] {
             var table = ResourceTable(
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aCopyIsNotChangedByWhatIsAppendedToTheOther() throws {
+    @Test func appendingDoesNotChangeACopy() throws {
         let url = try SourceURL("https://h/x")
         let one = ResourceTable([Resource(target: try Target("Caches/a"), url: url)])
         var two = one

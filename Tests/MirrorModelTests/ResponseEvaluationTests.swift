@@ -103,7 +103,7 @@ import Testing
                 ], .startOver
             ),
         ] as [([(String, String)], Kind)])
-    func aRangeIsTakenOnlyOfTheSameVersion(fields: [(String, String)], kind: Kind) throws {
+    func aRangeMustBeOfTheVersion(fields: [(String, String)], kind: Kind) throws {
         #expect(judge(try evaluator(), 206, fields) == kind)
     }
 
@@ -131,14 +131,14 @@ import Testing
             ),
             ([("Content-Length", "10"), ("Content-Range", "nonsense")], .askWhole),
         ] as [([(String, String)], Kind)])
-    func aWholeFileInAnswerToARangeMustNotContradictItself(
+    func aWholeFileMustNotContradictItself(
         fields: [(String, String)], kind: Kind
     ) throws {
         #expect(judge(try evaluator(), 200, fields) == kind)
     }
 
     @Test(arguments: [400, 403, 404, 405, 412, 500, 501])
-    func aRangeThatIsRefusedIsLeftOutOnce(status: Int) throws {
+    func aRefusedRangeIsOmittedOnce(status: Int) throws {
         var evaluator = try evaluator()
         #expect(judge(evaluator, status, []) == .askWithoutRange)
         evaluator.plan = evaluator.plan.with { $0.offset = 0 }
@@ -153,7 +153,7 @@ import Testing
             ("a.txt", "ISO-8859-1", true), ("a.txt", "gzip", false), ("a.gz", "br", false),
             ("gz", "gzip", false), ("a.gz", "gzip, gzip", false), ("a.txt", "foo", false),
         ])
-    func aCodingThatTheNameSaysIsNoEncoding(name: String, coding: String, isTaken: Bool) throws {
+    func aCodingInTheNameIsNoEncoding(name: String, coding: String, isTaken: Bool) throws {
         var evaluator = try evaluator()
         evaluator.plan = evaluator.plan.with { $0.offset = 0 }
         evaluator.target = try Target("Caches/" + name)
@@ -161,7 +161,7 @@ import Testing
         #expect(kind == (isTaken ? .receive(from: 0) : .refuse(.encodingRefused)))
     }
 
-    @Test func underAPinABodyAsLongAsTheRangeMayBeIt() throws {
+    @Test func aPinnedBodyMayBeTheRange() throws {
         let other = ("ETag", "\"b\"")
         #expect(
             judge(try evaluator(pinned: true), 200, [("Content-Length", "6"), other]) == .askWhole)
@@ -173,7 +173,7 @@ import Testing
                 == .askWhole)
     }
 
-    @Test func aSizeThatMayBeThatOfTheRangeBlamesNoManifest() throws {
+    @Test func aDoubtfulSizeBlamesNoManifest() throws {
         let fields = [("Content-Length", "6")]
         #expect(judge(try evaluator(pinned: true, size: 10), 200, fields) == .askWhole)
         var plain = try evaluator(pinned: true, size: 10)
@@ -181,7 +181,7 @@ import Testing
         #expect(judge(plain, 200, fields) == .refuse(.sizeMismatch))
     }
 
-    @Test func aDateThatIsTheValidatorNamesTheVersionToo() throws {
+    @Test func aValidatingDateNamesTheVersion() throws {
         var evaluator = try evaluator(tag: nil)
         let date = try #require(HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT"))
         evaluator.part?.validators = Validators(lastModified: date, strong: .lastModified(date))
@@ -192,14 +192,14 @@ import Testing
         #expect(judge(evaluator, 200, [other, ("Content-Length", "7")]) == .receive(from: 0))
     }
 
-    @Test func aWholeFileWithAContentRangeIsRefusedWithoutARange() throws {
+    @Test func anUnaskedContentRangeIsRefused() throws {
         var evaluator = try evaluator()
         evaluator.plan = evaluator.plan.with { $0.offset = 0 }
         let fields = [("Content-Length", "10"), ("Content-Range", "bytes 0-9/20")]
         #expect(judge(evaluator, 200, fields) == .refuse(.malformedResponse))
     }
 
-    @Test func aKnownVersionOfAnotherLengthIsAskedForOnceWithoutACondition() throws {
+    @Test func aKnownVersionOfAnotherLengthIsDoubted() throws {
         var evaluator = try evaluator()
         let validators = Validators(of: ResponseHead(status: 200, [("ETag", "\"a\"")]))
         let sha256 = try #require(Self.pin)
@@ -236,7 +236,7 @@ import Testing
         #expect(answer("bytes 0-9/10", length: "10") == .receive(from: 0))
     }
 
-    @Test func aRangeFromAnotherPlaceContinuesUnderAPinOnly() throws {
+    @Test func onlyPinsContinueFromAnotherPlace() throws {
         let fields = [("Content-Range", "bytes 4-9/10"), ("ETag", "\"other\"")]
         let elsewhere = "https://b.example/f"
         #expect(judge(try evaluator(answeredBy: elsewhere), 206, fields) == .startOver)
@@ -246,7 +246,7 @@ import Testing
         #expect(judge(try evaluator(pinned: true), 206, fields) == .startOver)
     }
 
-    @Test func anUnknownTotalIsTakenUnderAPinWithASizeOnly() throws {
+    @Test func anUnknownTotalNeedsPinAndSize() throws {
         let fields = [("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")]
         #expect(judge(try evaluator(pinned: true), 206, fields) == .startOver)
         #expect(judge(try evaluator(pinned: true, size: 10), 206, fields) == .receive(from: 4))
@@ -259,7 +259,7 @@ import Testing
             ("Sat, 21 Nov 2026 03:56:01 GMT", .startOver), ("yesterday", .startOver),
             (nil, .startOver),
         ] as [(String?, Kind)])
-    func aRangeRepeatsTheDateThatIsTheValidator(sent: String?, kind: Kind) throws {
+    func aRangeRepeatsItsValidatingDate(sent: String?, kind: Kind) throws {
         var evaluator = try evaluator(tag: nil)
         let date = try #require(HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT"))
         let strong = StrongValidator.lastModified(date)
@@ -277,7 +277,7 @@ import Testing
             ("bytes */4", 10, .startOver), ("bytes */3", 4, .startOver), (nil, 4, .startOver),
             ("bytes */10", 10, .startOver),
         ] as [(String?, Int64, Kind)])
-    func a416CompletesThePartOnlyAtTheKnownTotal(
+    func a416CompletesOnlyAtTheKnownTotal(
         range: String?, total: Int64, kind: Kind
     ) throws {
         let fields = range.map { [("Content-Range", $0)] } ?? []
@@ -302,7 +302,7 @@ import Testing
         #expect(judge(try conditional(), 304, fields) == kind)
     }
 
-    @Test func a304OfAnotherPlaceOrWithoutAConditionIsNotBelieved() throws {
+    @Test func a304WithoutOurConditionIsNotBelieved() throws {
         var evaluator = try conditional()
         let elsewhere = try url("https://b.example/f")
         evaluator.plan = evaluator.plan.with { $0.url = elsewhere }

@@ -11,12 +11,12 @@ import Testing
             ("", nil), ("1.5", nil), ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
             ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
         ] as [(String, Int64?)])
-    func retryAfterIsSecondsOrADateAfterTheAnswer(text: String, seconds: Int64?) {
+    func retryAfterIsSecondsOrADate(text: String, seconds: Int64?) {
         let head = ResponseHead(status: 503, [("Retry-After", text), Self.date])
         #expect(head.retryAfter(now: Self.now) == seconds)
     }
 
-    @Test func retryAfterWithoutAnAnswersDateUsesTheClock() {
+    @Test func withoutDateRetryAfterUsesOurClock() {
         let head = ResponseHead(
             status: 503, [("Retry-After", "Sun, 06 Nov 1994 08:58:37 GMT")])
         #expect(head.retryAfter(now: Self.now) == 40)
@@ -74,7 +74,7 @@ import Testing
         #expect(ContentDisposition.fileName(Array(text.utf8)) == name)
     }
 
-    @Test func namesThatAreNotUTF8AreLatin1() {
+    @Test func namesOutsideUTF8AreLatin1() {
         let bytes = Array("attachment; filename=\"".utf8) + [0xE9, 0x22]
         #expect(ContentDisposition.fileName(bytes) == "\u{e9}")
     }

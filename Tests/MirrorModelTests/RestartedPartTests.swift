@@ -24,7 +24,7 @@ import Testing
         return (part, 900_000_000)
     }
 
-    @Test func aNewVersionOnABreakingLineMakesProgressFromItsStart() throws {
+    @Test func aNewResumableVersionMakesProgress() throws {
         var machine = try Machine.machine(retries: 1, part: try Self.part())
         #expect(Machine.words(machine.begin()) == "a; Range: bytes=900000000-; If-Range: \"x\"")
         #expect(machine.answered(Self.whole("\"y\""), at: Machine.now).dropsPart)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aNewVersionThatCannotBeResumedMakesNone() throws {
+    @Test func aNewVersionWithoutResumingMakesNone() throws {
         var machine = try Machine.machine(retries: 1, part: try Self.part())
         _ = machine.begin()
         let head = Machine.head(200, ("Content-Length", String(Self.size)))
@@ -75,14 +75,14 @@ import Testing
     }
 
     @Test(arguments: [["a"], ["a", "b"], ["a", "b", "c"]], [nil, 503, 500])
-    func versionsWithoutEndAreNotAskedForWithoutEnd(names: [String], rest: Int?) throws {
+    func endlessVersionsAreNotAskedForEndlessly(names: [String], rest: Int?) throws {
         for pinned in [false, true] {
             let requests = try #require(try requests(names, pinned: pinned, rest: rest))
             #expect(requests <= names.count * 20)
         }
     }
 
-    @Test func theErrorSaysWhyAPinnedFileDidNotGoOn() throws {
+    @Test func theErrorExplainsWhyAPartStopped() throws {
         var machine = try Machine.machine(pinned: true, retries: 100)
         let head = Machine.head(200, ("Content-Length", "1000000"))
         _ = machine.begin()
@@ -104,7 +104,7 @@ import Testing
         #expect(error.message.contains("go on only under a strong validator"))
     }
 
-    @Test func aTotalNearTheGreatestNumberIsNoDownloadInVain() throws {
+    @Test func aHugeTotalIsNoDownloadInVain() throws {
         var machine = try Machine.machine(retries: 2)
         let head = Machine.head(200, ("Content-Length", String(Int64.max)))
         _ = machine.begin()

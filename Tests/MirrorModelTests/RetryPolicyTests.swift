@@ -14,7 +14,7 @@ import Testing
         return waits
     }
 
-    @Test func theCeilingsDoubleFromHalfASecondToThirty() {
+    @Test func ceilingsDoubleFromHalfASecond() {
         #expect(
             ladder(TransferPolicy(retries: 9, longestWait: 300)) { $0 }
                 == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
@@ -26,7 +26,7 @@ import Testing
                 == [500, 1000, 2000, 3000, 3000])
     }
 
-    @Test func aLadderOfShortWaitsStillOutlivesAnOutageOfTwentySeconds() {
+    @Test func shortWaitsStillOutliveTwentySeconds() {
         for share in [Int64.max, 10, 3, 2] {
             let waits = ladder(standard) { $0 / share }
             #expect(waits.reduce(0, +) >= 22_000)

@@ -42,7 +42,7 @@ import Testing
     }
 
     /// Under a pin a mirror's range is followed wherever it leads; what goes to the mirror stays there.
-    @Test func credentialsStayBehindWhereARangeIsLedOn() throws {
+    @Test func credentialsStayBehindOnASegmentsRedirect() throws {
         var segment = try #require(
             try receiving(["a", "b"], pinned: true).segment(of: 4..<8, from: 1))
         var carried = [segment.plan.carriesCredentials]
@@ -55,7 +55,7 @@ import Testing
         #expect(carried == [true, true, false, false, false, false])
     }
 
-    @Test func aRangeOfOneByteMoreIsGivenBack() throws {
+    @Test func aRangeTooLongIsGivenBack() throws {
         let tag = ("ETag", "\"x\"")
         #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")
         #expect(try verdict(206, ("Content-Range", "bytes 4-8/10"), tag) == "give back")
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// A 200 begins where the range does, but it would not end there.
-    @Test func aRangeAtTheStartOfTheFileIsARange() throws {
+    @Test func aRangeFromTheStartIsARange() throws {
         let (tag, length) = (("ETag", "\"x\""), ("Content-Length", "10"))
         let made = try receiving().segment(of: 0..<4, from: 0)
         let fields = try #require(made).plan.fields.map { "\($0.name): \($0.value)" }
@@ -79,7 +79,7 @@ import Testing
         #expect(try verdict(200, length, of: 0..<4, pinned: true, source: 1) == "give back")
     }
 
-    @Test func aPassingFailureIsGivenBackWithItsRetryAfter() throws {
+    @Test func aPassingFailureKeepsItsRetryAfter() throws {
         #expect(try verdict(503, ("Retry-After", "7")) == "give back 7")
         #expect(try verdict(429, ("Retry-After", "0"), pinned: true, source: 1) == "give back 0")
         #expect(try verdict(503) == "give back")
@@ -120,7 +120,7 @@ import Testing
             try verdict(206, ("Content-Range", "bytes 4-7/11"), ("ETag", "\"x\"")) == "changed")
     }
 
-    @Test func aWholeFileThatMayBeTheRangeShowsNoOtherVersion() throws {
+    @Test func aDoubtfulWholeShowsNoOtherVersion() throws {
         let length = ("Content-Length", "4")
         #expect(try verdict(200, ("ETag", "\"x\""), length) == "give back")
         #expect(try verdict(200, length) == "give back")
@@ -145,7 +145,7 @@ import Testing
                 == "follow https://c.example/f")
     }
 
-    @Test func furtherConnectionsNeedAStrongTagOrAPinAndALength() throws {
+    @Test func furtherConnectionsNeedTagOrPin() throws {
         #expect(try receiving(["a", "b"]).segmentSources == [0])
         #expect(try receiving(["a", "b"], pinned: true).segmentSources == [0, 1])
         let length = ("Content-Length", "10")
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func whatIsMissingInTheEndIsAskedForUpToWhatIsThere() throws {
+    @Test func theLastGapIsAskedForAlone() throws {
         var machine = try receiving()
         machine.know(gapEnd: 8)
         #expect(
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// The bytes beyond stay, because the answer ends before them.
-    @Test func aMissingStartIsAskedForUpToWhatIsThere() throws {
+    @Test func aMissingStartIsAskedForAlone() throws {
         var machine = try receiving()
         machine.know(gapEnd: 4)
         let again = "a; Range: bytes=0-3; If-Range: \"x\""
@@ -181,7 +181,7 @@ import Testing
         #expect(Machine.words(machine.segmentsEnded(length: 10)) == "check")
     }
 
-    @Test func aSourceThatIgnoresRangesIsNotAskedOverAndOver() throws {
+    @Test func ignoredRangesAreNotAskedRepeatedly() throws {
         var machine = try receiving(["a", "b"], pinned: true)
         for _ in 1...2 {
             machine.know(gapEnd: 4)
@@ -221,7 +221,7 @@ import Testing
                 "fail digest-mismatch"))
     }
 
-    @Test func anotherVersionStartsOverTwiceAndThenWithoutHelp() throws {
+    @Test func anotherVersionStartsOverTwice() throws {
         var machine = try receiving()
         for _ in 1...2 {
             let action = machine.versionChanged(Refusal(.sourceChanged, "another"))

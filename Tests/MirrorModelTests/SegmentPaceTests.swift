@@ -35,7 +35,7 @@ import Testing
         #expect(machine(seconds: 20, places: 6) { Double($0) * 5 } == [1, 4, 6])
     }
 
-    @Test func aLineOfThreeConnectionsIsFullWithinHalfASecond() {
+    @Test func threeConnectionsFillWithinHalfASecond() {
         var pace = SegmentPace(nil)
         var bytes: Int64 = 0
         var running = 1
@@ -52,13 +52,13 @@ import Testing
     @Test(arguments: [
         (99, 1 << 30, 1), (100, 1 << 30, 8), (100, 8 << 20, 8), (100, (8 << 20) - 1, 1),
     ])
-    func onALongLineTheFirstStepIsTakenAtOnce(_ time: Int64, _ missing: Int64, _ wanted: Int) {
+    func onLongLinesTheFirstStepIsImmediate(_ time: Int64, _ missing: Int64, _ wanted: Int) {
         var pace = SegmentPace(nil)
         pace.answered(after: time, missing: missing)
         #expect(pace.wanted == wanted)
     }
 
-    @Test func onlyTheFirstAnswerIsAReasonForMoreConnections() {
+    @Test func onlyFirstAnswersAddConnections() {
         var pace = SegmentPace(nil)
         pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 0)
         pace.answered(after: 300, missing: 1 << 30)
@@ -77,7 +77,7 @@ import Testing
         #expect(machine(seconds: 5, size: 100 << 20) { Double($0) * 100 } == [1])
     }
 
-    @Test(arguments: [1, 2, 16]) func fixedNumberOfConnectionsIsUsedAsItIs(count: Int) {
+    @Test(arguments: [1, 2, 16]) func aFixedNumberIsUsedUnchanged(count: Int) {
         var pace = SegmentPace(count)
         pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 5000)
         #expect(pace.wanted == count)

@@ -51,7 +51,7 @@ import Testing
         #expect(set.hasSilent)
     }
 
-    @Test func theSourceWithTheFewestConnectionsIsAskedNext() throws {
+    @Test func theLeastUsedSourceIsNext() throws {
         var set = set(3)
         let first = try #require(try open(&set))
         #expect(set.helpers[first]?.host.name == "b.example")
@@ -67,7 +67,7 @@ import Testing
         #expect(none == nil)
     }
 
-    @Test func theOwnConnectionIsCutWhereAnotherOneFetches() throws {
+    @Test func theOwnConnectionYieldsToAnother() throws {
         var set = set(2)
         let id = try #require(try open(&set))
         let start = try #require(set.helpers[id]?.assignment.start)
@@ -94,7 +94,7 @@ import Testing
         #expect(!goesOn)
     }
 
-    @Test func aBrokenConnectionOfItsOwnIsWhatTheTransferHears() throws {
+    @Test func theTransferHearsOfItsOwnBreak() throws {
         var alone = set(1)
         _ = alone.arrived(4)
         alone.ownEnded(Self.lost)
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// However well its framing ended: to ask again at once would be a storm of requests.
-    @Test func aResponseThatEndsBeforeItsPromisedEndIsBroken() throws {
+    @Test func aResponseShortOfItsPromiseIsBroken() throws {
         var short = set(1)
         _ = short.arrived(4)
         short.ownEnded(nil, promisedEnd: 10)
@@ -128,7 +128,7 @@ import Testing
         guard case .segmentsEnded = set.conclusion else { throw Unexpected() }
     }
 
-    @Test func aSourceThatAsksForRestGetsNoFurtherConnection() throws {
+    @Test func aSourceOfRestGetsNoFurtherConnection() throws {
         var set = set(3)
         let id = try #require(try open(&set))
         let verdict = set.answered(Self.tooMany, on: id, at: Machine.now)
@@ -140,7 +140,7 @@ import Testing
         #expect(set.helpers[next]?.host.name == "a.example")
     }
 
-    @Test func aSourceWhoseConnectionBreaksEarlyIsLeftAlone() throws {
+    @Test func aSourceThatBreaksEarlyIsLeftAlone() throws {
         var set = set(2)
         let id = try #require(try open(&set))
         #expect(set.ended(id, nil, Self.lost) == nil)
@@ -159,7 +159,7 @@ import Testing
         #expect(set.surplus { _ in true } == [first])
     }
 
-    @Test func anAnswerThatGoesOnElsewhereDoesNotFit() throws {
+    @Test func anAnswerContinuedElsewhereDoesNotFit() throws {
         let machine = try machine()
         let received = machine.reception
         let reception = try #require(received)

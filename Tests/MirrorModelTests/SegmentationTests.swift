@@ -34,7 +34,7 @@ import Testing
         #expect(plan.missingBytes == 0)
     }
 
-    @Test func aSecondConnectionTakesAPieceAndCutsTheFirst() {
+    @Test func aSecondConnectionCutsTheFirst() {
         var plan = plan(10_000)
         _ = plan.begin(source: 0, askedEnd: 10_000)
         let second = plan.open(source: 0)
@@ -45,7 +45,7 @@ import Testing
         #expect(words(plan) == "0-400! 400-800 800-1200")
     }
 
-    @Test func onALongLineThePiecesAreEvenSharesUntilARateIsKnown() {
+    @Test func withoutARatePiecesAreEven() {
         var plan = plan(3000)
         plan.answerSeconds = 0.2
         _ = plan.begin(source: 0, askedEnd: 3000)
@@ -69,7 +69,7 @@ import Testing
         #expect(words(plan) == pieces)
     }
 
-    @Test func theLastRangeOfASilentSourceIsTakenOverAtOnce() {
+    @Test func aSilentSourcesLastRangeIsTakenOver() {
         var plan = plan(1000)
         let first = plan.begin(source: 0, askedEnd: 1000)
         let silent = open(&plan, 1)
@@ -94,7 +94,7 @@ import Testing
         #expect(plan.open(source: 1) == nil)
     }
 
-    @Test func oneThatHasBroughtNothingLagsBehindBeforeAnyRateIsKnown() {
+    @Test func withoutBytesAConnectionLags() {
         var plan = plan(300)
         let first = plan.begin(source: 0, askedEnd: 150)
         _ = plan.arrived(150, on: first.id)
@@ -121,7 +121,7 @@ import Testing
         #expect(!plan.hasRangesBeyond)
     }
 
-    @Test func aRangeThatIsGivenBackUntouchedIsFetchedByTheRunBeforeIt() {
+    @Test func anUntouchedRangeGoesToItsPredecessor() {
         var plan = plan(10_000)
         _ = plan.begin(source: 0, askedEnd: 10_000)
         let second = open(&plan, 0)
@@ -129,7 +129,7 @@ import Testing
         #expect(words(plan) == "0-10000")
     }
 
-    @Test func aRangeThatIsGivenBackInItsMidstIsTakenNext() {
+    @Test func aRangeReturnedMidwayIsTakenNext() {
         var plan = plan(10_000)
         _ = plan.begin(source: 0, askedEnd: 10_000)
         let second = open(&plan, 0)
@@ -140,7 +140,7 @@ import Testing
         #expect(words(plan) == "0-400! 550-950")
     }
 
-    @Test func aRunThatReachedItsEndDoesNotGoOnOverWhatIsGivenBack() {
+    @Test func aFinishedRangeSkipsReturnedBytes() {
         var plan = plan(10_000)
         let first = plan.begin(source: 0, askedEnd: 10_000)
         let second = open(&plan, 0)
@@ -161,7 +161,7 @@ import Testing
         #expect(words(plan) == "100-5000")
     }
 
-    @Test func responseIsCutAtARangeThatIsHeldAlready() {
+    @Test func aResponseIsCutAtHeldRanges() {
         var plan = plan(10_000, rangesBeyond: [5000..<6000])
         let assignment = plan.begin(source: 0, askedEnd: 10_000)
         #expect(assignment.end == 5000)
@@ -191,7 +191,7 @@ import Testing
         #expect(plan.front == 200)
     }
 
-    @Test func bytesEndingOneBeforeARangeAreNotMergedWithIt() {
+    @Test func rangesOneByteApartStayTwo() {
         var plan = plan(600, rangesBeyond: [300..<400])
         let assignment = plan.begin(source: 0, askedEnd: 600)
         #expect(plan.arrived(299, on: assignment.id) == 299)

@@ -4,7 +4,7 @@ import Testing
 
 /// Hosts that do not answer: what they cost, and whom.
 @Suite struct SilentHostTests {
-    @Test func aDeadHostCostsOneLadderHoweverManyWantIt() throws {
+    @Test func aSharedDeadHostCostsOneLadder() throws {
         let dispatcher = Dispatching()
         let a = try Dispatching.host("a")
         dispatcher.add(1...100, a)
@@ -51,7 +51,7 @@ import Testing
         #expect(dispatcher.fill(now: 500) == [2, 3, 4, 5, 6, 7, 8, 9])
     }
 
-    @Test func aHostThatAnsweredIsAwayOnlyWhenItCannotBeReached() throws {
+    @Test func aHostThatAnsweredMustBeUnreachable() throws {
         let dispatcher = Dispatching()
         let a = try Dispatching.host("a")
         dispatcher.add(1...3, a)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateThatIsWrongIsWrongForAll() throws {
+    @Test func aWrongCertificateIsWrongForAll() throws {
         let dispatcher = Dispatching()
         let a = try Dispatching.host("a")
         dispatcher.add(1...2, a)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func withoutRetriesADeadHostIsDownAtOnce() throws {
+    @Test func withoutRetriesADeadHostIsDown() throws {
         let dispatcher = Dispatching(retries: 0)
         dispatcher.add([1], try Dispatching.host("a"))
         #expect(dispatcher.fill() == [1])
@@ -90,7 +90,7 @@ import Testing
         #expect(outage.tries == 1)
     }
 
-    @Test func addressesThatHangDoNotTakeTheirHostDown() throws {
+    @Test func hangingAddressesKeepTheirHostUp() throws {
         let dispatcher = Dispatching(retries: 1)
         let a = try Dispatching.host("a")
         dispatcher.add(1...140, a)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (3, 3), (8, 8), (20, 8)])
-    func aHostThatAnswersNothingIsDownAfterEightResourcesOrAll(files: Int, tried: Int) throws {
+    func anUnansweringHostIsDownAfterEight(files: Int, tried: Int) throws {
         let dispatcher = Dispatching(jobs: 1, retries: 0)
         let a = try Dispatching.host("a")
         dispatcher.add(1...files, a)
@@ -133,7 +133,7 @@ import Testing
         #expect(Set(asked).count == tried)
     }
 
-    @Test func aTransferThatWentUnansweredGivesWayToOthers() throws {
+    @Test func anUnansweredTransferGivesWay() throws {
         let dispatcher = Dispatching(jobs: 1, retries: 7)
         let a = try Dispatching.host("a")
         dispatcher.add([1, 2], a)
@@ -153,7 +153,7 @@ import Testing
         #expect(dispatcher.fill(now: wait) == [2])
     }
 
-    @Test func oneAddressThatHangsDoesNotTakeItsHostDown() throws {
+    @Test func oneHangingAddressKeepsItsHostUp() throws {
         let dispatcher = Dispatching(jobs: 1, retries: 1)
         let a = try Dispatching.host("a")
         dispatcher.add([1], a, priority: 10)
@@ -169,7 +169,7 @@ import Testing
         #expect(dispatcher.fill(now: 31_000) == [1])
     }
 
-    @Test func aTransferWithAnotherSourceDoesNotWaitForADeadHost() throws {
+    @Test func aSecondSourceAvoidsADeadHost() throws {
         let dispatcher = Dispatching(jobs: 1)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
         dispatcher.add(1...2, a)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func hostsWithoutAnAnswerHoldAQuarterOfThePlacesWhileOthersHaveWork() throws {
+    @Test func silentHostsHoldAQuarterBesideWork() throws {
         let dispatcher = Dispatching(jobs: 16, perHost: 8)
         let (good, bad) = (try Dispatching.host("good"), try Dispatching.host("bad"))
         dispatcher.add([0], good)
@@ -199,7 +199,7 @@ import Testing
         #expect(dispatcher.fill() == [16])
     }
 
-    @Test func aTryWithoutAnAnswerLendsItsPlaceAndIsMoreStubbornTheNextTime() throws {
+    @Test func anUnansweredTryLendsItsPlace() throws {
         let dispatcher = Dispatching(jobs: 1)
         let (bad, good) = (try Dispatching.host("bad"), try Dispatching.host("good"))
         dispatcher.add([1], bad)
@@ -303,7 +303,7 @@ import Testing
             files: 2000)
     }
 
-    @Test func aThirdOfSilentHostsHoldsUpTheOthersByTwoSecondsAtMost() throws {
+    @Test func silentHostsDelayOthersTwoSeconds() throws {
         var healthy = try world { _ in false }
         let healthyTime = healthy.run()
         let alone = try #require(healthyTime)
@@ -317,7 +317,7 @@ import Testing
     }
 
     /// A host is down, and many get places to learn that. Then it answers a request that was on its way.
-    @Test func aHostThatAnswersAfterAllGetsNoMoreThanItsNumber() throws {
+    @Test func lateHostsGetNoMoreThanTheirNumber() throws {
         let dispatcher = Dispatching(perHost: 2, retries: 0)
         let a = try Dispatching.host("a")
         dispatcher.add(1...6, a)

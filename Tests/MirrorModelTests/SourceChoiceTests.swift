@@ -41,7 +41,7 @@ import Testing
         #expect(words(second, choice.current) == "never")
     }
 
-    @Test func theWaitLastsUntilAHostMayBeAsked() throws {
+    @Test func waitsLastUntilAHostIsFree() throws {
         var choice = try choice(["a"])
         choice.fail(with: error)
         let turn = choice.moveOn(after: 7, policy)
@@ -58,7 +58,7 @@ import Testing
         #expect(words(turn, choice.current) == "0 in 500, try 2")
     }
 
-    @Test func aSilentHostIsLeftForTheOneThatMayBeAskedFirst() throws {
+    @Test func aSilentHostYieldsToTheFirstFree() throws {
         var choice = try choice(["a", "b"])
         let first = choice.leave(with: error, closedFor: 4000)
         #expect(first == nil)

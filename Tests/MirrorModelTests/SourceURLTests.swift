@@ -97,7 +97,7 @@ import Testing
         ("http://h/%00", nil), ("http://h/a%0Ab", nil), ("http://h/%C2%85", nil),
         ("http://h/%2E%2E%2F", nil),
     ])
-    func theLastSegmentIsAFileNameOrNone(text: String, name: String?) throws {
+    func theLastSegmentMayNameTheFile(text: String, name: String?) throws {
         #expect(try SourceURL(text).lastSegment == name)
     }
 

@@ -68,7 +68,7 @@ import Testing
         #expect(time.elapsed == 350)
     }
 
-    @Test func aJumpBetweenTwoLooksCountsAsOneLook() {
+    @Test func aClockJumpCountsAsOneLook() {
         var time = AskingTime(now: 0)
         time.look(now: 250)
         time.look(now: 3_600_000)

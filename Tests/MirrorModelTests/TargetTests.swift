@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A slash or a dot with a combining mark behind it is one Character, but still ends a name.
-    @Test func aCombiningMarkDoesNotHideASlashOrADot() throws {
+    @Test func combiningMarksHideNoSlashOrDot() throws {
         let target = try Target("Caches/\u{301}a/\u{301}b.\u{308}Txt")
         #expect(
             target.components.map(String.init) == ["Caches", "\u{301}a", "\u{301}b.\u{308}Txt"])

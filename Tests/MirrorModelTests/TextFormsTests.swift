@@ -98,7 +98,7 @@ import Testing
             ("content-length", "0", .reserved("content-length")), ("Range", "", .reserved("Range")),
             ("If-None-Match", "*", .reserved("If-None-Match")),
         ] as [(String, String, HeaderFlaw)])
-    func aFieldMadeInCodeIsCheckedAsOneThatIsRead(name: String, value: String, flaw: HeaderFlaw) {
+    func aFieldFromCodeIsChecked(name: String, value: String, flaw: HeaderFlaw) {
         #expect(throws: flaw) { try HeaderField(name: name, value: Template(literal: value)) }
         #expect(throws: flaw) {
             try HeaderField(

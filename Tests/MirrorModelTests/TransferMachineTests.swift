@@ -80,7 +80,7 @@ import Testing
         #expect(Self.words(machine.bodyEnded(length: 10)) == "check")
     }
 
-    @Test func aBodyThatEndsTooEarlyGoesOnAtOnceWhereItMadeProgress() throws {
+    @Test func aShortBodyWithProgressContinuesAtOnce() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         let whole = Self.head(200, ("Content-Length", "90000"), ("ETag", "\"x\""))
@@ -101,7 +101,7 @@ import Testing
         #expect(Self.words(machine.waited()) == "a")
     }
 
-    @Test func underAPinAMirrorGoesOnWithoutIfRange() throws {
+    @Test func aPinnedMirrorContinuesWithoutIfRange() throws {
         var machine = try Self.machine(["a", "b"], pinned: true)
         _ = machine.begin()
         _ = machine.answered(Self.whole, at: Self.now)
@@ -117,7 +117,7 @@ import Testing
         #expect(Self.words(machine.interrupted(Self.lost, length: 4)) == "b")
     }
 
-    @Test func onlyAPinHasAnotherSourceContinueARefusedBody() throws {
+    @Test func onlyPinsContinueARefusedBodyElsewhere() throws {
         let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
         var pinned = try Self.machine(["a", "b"], pinned: true)
         _ = pinned.begin()
@@ -129,7 +129,7 @@ import Testing
         #expect(Self.words(unpinned.refused(refusal, length: 4)) == "b")
     }
 
-    @Test func anAnswerThatIsRefusedBeforeItsBodyChangesNothing() throws {
+    @Test func anAnswerRefusedEarlyChangesNothing() throws {
         var machine = try Self.machine(
             ["a", "b"], pinned: true, part: (try Self.part(pinned: true), 4))
         _ = machine.begin()
@@ -138,7 +138,7 @@ import Testing
         #expect(machine.part?.length == 4)
     }
 
-    @Test func theSourceOfACompleteRefusedBodyIsToBlameForWrongBytes() throws {
+    @Test func aRefusedCompleteBodysSourceIsBlamed() throws {
         var machine = try Self.machine(["a", "b"], pinned: true)
         _ = machine.begin()
         _ = machine.answered(Self.whole, at: Self.now)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func theSourceOfACompleteBodyThatBreaksOffIsToBlameForWrongBytes(isPassing: Bool) throws {
+    func aBrokenCompleteBodysSourceIsBlamed(isPassing: Bool) throws {
         var machine = try Self.machine(["a", "b"], pinned: true)
         _ = machine.begin()
         _ = machine.answered(Self.whole, at: Self.now)
@@ -160,7 +160,7 @@ import Testing
         #expect(Self.words(machine.checked(size: 10, digests: [wrong])) == "b")
     }
 
-    @Test func aServerThatChangesEachTimeIsAskedForTheWholeInTheEnd() throws {
+    @Test func endlessChangesEndInAWholeRequest() throws {
         let part = try Self.part()
         var machine = try Self.machine(part: (part, 4))
         #expect(Self.words(machine.begin()) == "a; Range: bytes=4-; If-Range: \"x\"")
@@ -196,7 +196,7 @@ import Testing
         return Self.words(machine.bodyEnded(length: last + 1))
     }
 
-    @Test func aRangeThatEndsEarlyIsProgressWhereItBringsEnough() throws {
+    @Test func aShortRangeWithEnoughIsProgress() throws {
         #expect(try afterRange(to: 16_387) == "a; Range: bytes=16388-; If-Range: \"x\"")
         #expect(try afterRange(to: 16_386) == "fail connection-lost retryable")
         #expect(try afterRange(to: 4) == "fail connection-lost retryable")
@@ -211,7 +211,7 @@ import Testing
         #expect(machine.answered(Self.whole, at: Self.now).dropsPart)
     }
 
-    @Test func aRangeThatWasRefusedWithThePlainRequestIsAskedForAgain() throws {
+    @Test func aDoublyRefusedRangeIsAskedAgain() throws {
         var machine = try Self.machine(retries: 1, part: (try Self.part(), 4))
         _ = machine.begin()
         _ = machine.answered(Self.head(500), at: Self.now)
@@ -264,7 +264,7 @@ import Testing
         #expect(Self.words(machine.answered(other, at: Self.now)) == "fail http-status")
     }
 
-    @Test func anEmptyServerIsTriedAgainWithGrowingPatience() throws {
+    @Test func anEmptyServerIsRetriedWithGrowingWaits() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         var waits: [String] = []
@@ -279,7 +279,7 @@ import Testing
             ])
     }
 
-    @Test func aLineThatBreaksAllTheTimeIsSlowAndNotBroken() throws {
+    @Test func aBreakingLineIsOnlySlow() throws {
         var machine = try Self.machine(retries: 1)
         _ = machine.begin()
         let head = Self.head(200, ("Content-Length", "900000"), ("ETag", "\"x\""))
@@ -354,7 +354,7 @@ import Testing
                 == "fail http-status retryable")
     }
 
-    @Test func retryAfterIsObeyedUpToTheLongestWait() throws {
+    @Test func retryAfterHoldsUpToTheLongestWait() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         let soon = machine.answered(Self.head(429, ("Retry-After", "7")), at: Self.now)
@@ -365,7 +365,7 @@ import Testing
         #expect(Self.words(year) == "fail retry-after-too-long retryable")
     }
 
-    @Test func retryAfterIsNoShorterThanTheBackOff() throws {
+    @Test func retryAfterNeverShortensTheBackOff() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         var waits: [String] = []
@@ -393,7 +393,7 @@ import Testing
         #expect(Self.words(machine.answered(Self.head(500), at: Self.now)) == "b")
     }
 
-    @Test func aSilentHostIsLeftForTheNextSourceAndWaitedForWithTheOthers() throws {
+    @Test func aSilentHostYieldsToTheNextSource() throws {
         var machine = try Self.machine(["a", "b"])
         let refused = TransportFailure(.connectFailed, "refused", isPassing: true, wasSent: false)
         _ = machine.begin()
@@ -413,7 +413,7 @@ import Testing
         #expect(Self.words(machine.answered(Self.head(503), at: Self.now)) == "wait 500")
     }
 
-    @Test func aHostThatIsAwayIsPassedByOnTheWayToTheNextSource() throws {
+    @Test func anAbsentHostIsPassedBy() throws {
         var machine = try Self.machine(["a", "b"])
         _ = machine.begin()
         machine.know(closedFor: [500, 0])
@@ -424,7 +424,7 @@ import Testing
         #expect(machine.requests == 1)
     }
 
-    @Test func aPostIsRetriedOnlyWhenNothingWasSent() throws {
+    @Test func anUnsentPostIsRetried() throws {
         var machine = try Self.machine(isPost: true)
         _ = machine.begin()
         let unsent = TransportFailure(.connectFailed, "refused", isPassing: true, wasSent: false)
@@ -434,7 +434,7 @@ import Testing
         #expect(Self.words(action) == "fail connection-lost retryable")
     }
 
-    @Test func wrongBytesOfTheOnlySourceAreFetchedOnceMore() throws {
+    @Test func wrongBytesAreFetchedOnceMore() throws {
         var machine = try Self.machine(pinned: true, retries: 0)
         let wrong = try #require(Self.wrong)
         _ = machine.begin()
@@ -452,7 +452,7 @@ import Testing
         #expect(error.actual == wrong.description)
     }
 
-    @Test func wrongBytesOfOneOfTwoSourcesLeadToTheOther() throws {
+    @Test func wrongBytesLeadToTheOtherSource() throws {
         var machine = try Self.machine(["a", "b"], pinned: true)
         let wrong = try #require(Self.wrong)
         _ = machine.begin()
@@ -483,7 +483,7 @@ import Testing
         #expect(Self.words(action) == "fail digest-mismatch")
     }
 
-    @Test func headersStayBehindWhenTheOriginChangesAndComesBack() throws {
+    @Test func headersStayBehindAfterAForeignHop() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         var carried: [Bool] = []
@@ -524,7 +524,7 @@ import Testing
         #expect(Self.words(machine.answered(other, at: Self.now)) == "fail redirect-refused")
     }
 
-    @Test func aBodyThatIsCutWithoutALengthIsMarked() throws {
+    @Test func aBodyWithoutLengthIsMarkedCut() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         _ = machine.answered(Self.head(200), at: Self.now)
@@ -533,7 +533,7 @@ import Testing
         #expect(Self.words(action) == "accept none")
     }
 
-    @Test func whatTheServerSaysOfItsBytesIsChecked() throws {
+    @Test func aServersDigestIsChecked() throws {
         var machine = try Self.machine(retries: 0)
         _ = machine.begin()
         let sent = Self.head(

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         "W/\"a\"", "a", "\"a", "a\"", "", "\"a\"b\"", "w/\"a\"", "\"a\", \"b\"", "\"a b\"", "\"",
     ])
-    func weakAndMalformedTagsAreNotStrongAndTheDateIsNoSubstitute(tag: String) {
+    func noDateReplacesAWeakTag(tag: String) {
         let fields = [
             ("ETag", tag), ("Last-Modified", Self.modified), ("Date", Self.aSecondLater),
         ]
@@ -31,13 +31,13 @@ import Testing
             (aSecondLater, true), (modified, false), (aSecondEarlier, false), (nil, false),
             ("nonsense", false),
         ] as [(String?, Bool)])
-    func aDateSentTooMustBeASecondOlderThanTheAnswer(date: String?, isStrong: Bool) {
+    func aDateMustPrecedeTheAnswerASecond(date: String?, isStrong: Bool) {
         let dates = [("Last-Modified", Self.modified)] + (date.map { [("Date", $0)] } ?? [])
         #expect((strong([("ETag", "\"a\"")] + dates) != nil) == isStrong)
         #expect((strong(dates) == .lastModified(HTTPDate(seconds: 784_111_777))) == isStrong)
     }
 
-    @Test func aMalformedDateSentTooMakesATagWeak() {
+    @Test func aMalformedDateMakesATagWeak() {
         #expect(strong([("ETag", "\"a\""), ("Last-Modified", "yesterday")]) == nil)
     }
 

@@ -82,7 +82,7 @@ struct HangingSourceTests {
     }
 
     /// Its time goes on while the loop holds sockets back.
-    @Test func aSourceThatHangsBesideASlowTransferHasStalledBeforeThatEnds() async throws {
+    @Test func aHangingSourceStallsBesideSlowOnes() async throws {
         defer { end() }
         let sync = try sync(hangingIn: "pread", [900], ["--limit-rate", "60KiB"])
         let result = try await DetachedThread.run { sync.wait(seconds: 60) }
@@ -101,7 +101,7 @@ struct HangingSourceTests {
         #expect(ground.root.read("Caches/there") == bytes)
     }
 
-    @Test func aTransferThatIsCancelledDoesNotWaitForIt() async throws {
+    @Test func aCancelledTransferDoesNotWait() async throws {
         defer { end() }
         let sync = try sync(hangingIn: "pread", [900], ["--stall-timeout", "1h"])
         for _ in 0..<1200 where ground.root.read("Caches/there") == nil { Pause.milliseconds(50) }

@@ -5,7 +5,7 @@ import Testing
 /// Before the power is cut, a process that outlives the cut must be in no call.
 @Suite(.serialized)
 struct QuietCutTests {
-    @Test func aPausedProcessDoesNothingUntilItGoesOn() throws {
+    @Test func aPausedProcessDoesNothing() throws {
         let command = try Command("/bin/sh", ["-c", "while :; do echo written; done"])
         defer {
             command.signal(SIGKILL)
@@ -36,7 +36,7 @@ struct QuietCutTests {
 
     /// In a thread of its own: a tracer takes the ends of all children of its thread.
     @Test(.enabled(if: DurabilityWatch.reasonNotPossible == nil))
-    func aTracedProcessIsAtRestInFrontOfACall() async throws {
+    func aTracedProcessRestsBeforeACall() async throws {
         try await DetachedThread.run {
             let folder = try Folder.temporary()
             defer { folder.remove() }

@@ -97,7 +97,7 @@ import Testing
 
     /// One file of each kind: the run has begun with the first, and the last waits for its turn until all
     /// others had theirs.
-    @Test func aResumeOfEverythingEndsThePausesOfSingleFilesToo() async throws {
+    @Test func resumingEverythingEndsPausesOfSingleFiles() async throws {
         defer { end() }
         let names = (0..<600).map { "f\($0)" }
         for name in names { shelf.put("/" + name, [7]) }
@@ -130,7 +130,7 @@ import Testing
         #expect(try await wait(for: sync).ending == .exited(0))
     }
 
-    @Test func aResumeOfEverythingTakesUpWhatWasPutAsideByItself() async throws {
+    @Test func resumingEverythingResumesSinglePausedFiles() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
         origin.release()
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// One that stays paused must not be called resumed.
-    @Test func aSingleFileIsNotResumedWhileEverythingIsPutAside() async throws {
+    @Test func noFileResumesWhileEverythingIsPaused() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
         origin.release()
@@ -153,7 +153,7 @@ import Testing
         #expect(sync.summary("deferred") == "2", "\(sync)")
     }
 
-    @Test func aResumedFileIsFetchedByAWatchThatSleeps() async throws {
+    @Test func aSleepingWatchFetchesAResumedFile() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
         origin.release()
@@ -211,7 +211,7 @@ import Testing
         return watch
     }
 
-    @Test func whatIsPutAsideStaysSoUntilItIsTakenUp() async throws {
+    @Test func whatIsPausedStaysPausedUntilResumed() async throws {
         defer { end() }
         let sync = try await startedSync()
         #expect(try await run("pause", "--sticky", "Caches/a").ending == .exited(0))
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aCancelledRunEndsAndKeepsItsPartsUnlessTheyAreDiscarded(discards: Bool) async throws {
+    func aCancelledRunKeepsItsPartsUnlessDiscarded(discards: Bool) async throws {
         defer { end() }
         let sync = try await startedSync()
         let command = try start(["cancel"] + (discards ? ["--discard"] : []))
@@ -239,7 +239,7 @@ import Testing
         #expect(ground.parts().count == (discards ? 0 : 2))
     }
 
-    @Test func aCancelledFileEndsAloneAndGivesUpItsPartWhereItIsDiscarded() async throws {
+    @Test func cancellingOneFileEndsItAlone() async throws {
         defer { end() }
         let sync = try await startedSync()
         let unknown = try await run("cancel", "Caches/x")
@@ -255,7 +255,7 @@ import Testing
         #expect(ground.parts() == [])
     }
 
-    @Test func thereIsNothingToResumeWhereNothingRunsAndNothingIsPutAside() async throws {
+    @Test func resumingNothingIsSaid() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
         let nothing = try await run("resume")
@@ -282,7 +282,7 @@ import Testing
     }
 
     /// A change that cannot be made beside another one is not made, and says so.
-    @Test func aChangeBesideOneThatDoesNotEndIsRefused() async throws {
+    @Test func aChangeBesideAnEndlessOneIsRefused() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
         let folder = open(ground.root.full(".mirror"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -301,7 +301,7 @@ import Testing
     }
 
     /// A run that cannot accept anybody does not turn without rest, and answers when it can.
-    @Test func aRunWithoutADescriptorToSpareAnswersLater() async throws {
+    @Test func withoutFreeDescriptorsARunAnswersLater() async throws {
         defer { end() }
         let sync = try await startedSync()
         let open = Set(Folder("/proc/\(sync.pid)/fd").names(in: "").compactMap { Int($0) })
@@ -340,7 +340,7 @@ import Testing
         #expect(live.count(of: "fetched  Caches/") == 2)
     }
 
-    @Test func aFollowerOfAKilledRunSaysThatItWasToldNoMore() async throws {
+    @Test func followersLearnThatARunWasKilled() async throws {
         defer { end() }
         let sync = try await startedSync()
         let live = try startedLive()
@@ -386,7 +386,7 @@ import Testing
         #expect(result.errors.contains("no run is under way at the moment"))
     }
 
-    @Test func aFolderThatOthersMayWriteToIsNotUsed() async throws {
+    @Test func aFolderThatOthersMayWriteIsRefused() async throws {
         defer { end() }
         origin.release()
         #expect(chmod(ground.folder.full("run"), 0o777) == 0)
@@ -396,7 +396,7 @@ import Testing
     }
 
     /// As `socat` and `nc -N` do.
-    @Test func aClientThatHasSaidAllGetsItsAnswer() async throws {
+    @Test func aCompleteRequestGetsItsAnswer() async throws {
         defer { end() }
         let sync = try await startedSync()
         let client = LocalSocket(
@@ -409,7 +409,7 @@ import Testing
     }
 
     /// As after Ctrl-Z.
-    @Test func aStoppedRunIsListedAndHoldsUpNobody() async throws {
+    @Test func aStoppedRunIsListedAndDelaysNothing() async throws {
         defer { end() }
         let sync = try await startedSync()
         #expect(kill(sync.pid, SIGSTOP) == 0)
@@ -438,7 +438,7 @@ import Testing
         #expect(try await wait(for: sync).ending == .exited(0))
     }
 
-    @Test func clientsThatSendNonsenseOrNothingHoldUpNobody() async throws {
+    @Test func sillyOrSilentClientsDelayNothing() async throws {
         defer { end() }
         let sync = try await startedSync()
         let socket = ground.folder.full("run/mirror/\(sockets.first ?? "")")

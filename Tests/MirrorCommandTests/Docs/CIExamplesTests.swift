@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: ["docs/examples/ci/gitlab-ci.yml", "docs/examples/ci/github-actions.yml"])
-    func everyLineWorksWhereTheCacheWasFilledAndWhereItWasUnpacked(_ file: String) async throws {
+    func everyLineWorksWithFilledOrUnpackedCaches(_ file: String) async throws {
         try await DetachedThread.run {
             let scripts = try Self.scripts(of: file)
             #expect(scripts.contains { $0.contains("mirror sync --root .artifacts") }, "\(scripts)")
@@ -118,7 +118,7 @@ import Testing
     @Test(arguments: [
         "docs/examples/ci/action/action.yml", "docs/examples/ci/component/templates/mirror.yml",
     ])
-    func actionAndComponentFetchIntoARootThatACacheKeeps(_ file: String) async throws {
+    func actionAndComponentFetchIntoACachedRoot(_ file: String) async throws {
         try await DetachedThread.run {
             let scripts = try Self.scripts(of: file)
             let install = try #require(scripts.first)
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// The lines of the page itself, and what the root must still know by itself.
-    @Test func everyLineOfThePageWorksInAnUnpackedCache() async throws {
+    @Test func everyLineWorksInAnUnpackedCache() async throws {
         try await DetachedThread.run {
             let text = try DocsPage("docs/install.md").text()
             let lines = text.split(separator: "\n").map(String.init).filter {

@@ -55,7 +55,7 @@ struct DebianArchiveTests {
     }
 
     /// mirror verifies no signature, which the documentation says; apt does.
-    @Test func aptRefusesWhatTheServerSignedWithNoKey() async throws {
+    @Test func aptRefusesASignatureOfNoKnownKey() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         try await DebianArchive.open(at: stage)

@@ -16,7 +16,7 @@ import Testing
         return stage
     }
 
-    @Test func anEditedFileIsNeverExportedAsTheWantedOne() async throws {
+    @Test func anEditedFileIsNeverExported() async throws {
         let stage = try await stage()
         defer { stage.end() }
         try stage.ground.root.write("Documents/two.bin", TestBytes.make(5000, seed: 3))
@@ -46,7 +46,7 @@ import Testing
         #expect(stage.ground.folder.read("bag/data/Documents/two.bin") == Self.two)
     }
 
-    @Test func anEditOfAnExportedFileLeavesTheTreeAlone() async throws {
+    @Test func editingAnExportLeavesTheTreeAlone() async throws {
         let stage = try await stage()
         defer { stage.end() }
         #expect(try await stage.export("bagit", to: "bag").ending == .exited(0))
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// strace stops one export behind its mkdirat(2), when nobody can see that the folder is its own.
-    @Test func ofTwoExportsToOneNameOneSaysThatTheOtherWasFirst() async throws {
+    @Test func theSecondExportToANameIsRefused() async throws {
         let stage = try await stage()
         defer { stage.end() }
         let strace = "/usr/bin/strace"

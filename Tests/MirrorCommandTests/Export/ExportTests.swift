@@ -153,7 +153,7 @@ import Testing
         #expect(access(bag + "/plain", X_OK) != 0)
     }
 
-    @Test func aDistdirHasTheNamesThatURLsEndWith() async throws {
+    @Test func distdirNamesEndTheirURLs() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         try await stage.sync([
@@ -166,7 +166,7 @@ import Testing
         #expect(folder.read("archive%2B1.tar.gz") == Self.one)
     }
 
-    @Test func twoFilesOfOneNameAreNotMergedSilently() async throws {
+    @Test func filesOfOneNameAreNotMergedSilently() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         try await stage.sync([
@@ -196,7 +196,7 @@ import Testing
         return (stage, integrity)
     }
 
-    @Test func theScriptForNPMNamesEachPackage() async throws {
+    @Test func npmScriptNamesEachPackage() async throws {
         let (stage, _) = try await packageStage()
         defer { stage.end() }
         let script = try await stage.export("npm-cache")

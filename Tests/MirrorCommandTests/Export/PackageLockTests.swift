@@ -41,7 +41,7 @@ struct PackageLockTests {
     }
 
     @Test(arguments: [2, 3])
-    func treeOfALockFileIsInstalledWithoutANetwork(_ version: Int) async throws {
+    func aLockedTreeInstallsWithoutANetwork(_ version: Int) async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         let lock = try await lock(version, at: stage)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15)))
 struct KilledEditTests {
     @Test(arguments: ["add", "remove", "settings"])
-    func killAtAnyInstantLeavesTheOldTextOrTheNewOne(verb: String) async throws {
+    func aKilledEditLeavesOneOfTwoTexts(verb: String) async throws {
         try await DetachedThread.run {
             let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
             defer { ground.remove() }

@@ -9,7 +9,7 @@ struct KilledForgetTests {
     private static let names = (0..<60).map { "Caches/\($0)" }
     private static let shared = "Documents/shared"
 
-    @Test func killAtAnyInstantLeavesWholeFilesThatTheNextTryRemoves() async throws {
+    @Test func aKilledForgetLeavesWholeFiles() async throws {
         try await DetachedThread.run {
             let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
             defer { ground.remove() }

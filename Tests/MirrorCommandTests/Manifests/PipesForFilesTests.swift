@@ -15,7 +15,7 @@ import Testing
         guard mkfifo(path, 0o600) == 0 else { throw StoryFailure("no pipe can be made") }
     }
 
-    @Test func aManifestThatSharesATargetDoesNotWaitForTheOther() async throws {
+    @Test func aSharedTargetWaitsForNoPipe() async throws {
         defer { ground.remove() }
         try ground.folder.write("a.txt", Array("hello".utf8))
         let resources = """

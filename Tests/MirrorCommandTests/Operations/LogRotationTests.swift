@@ -29,7 +29,7 @@ import Testing
         ground.remove()
     }
 
-    @Test func aHangUpOpensTheLogAnewAndTheRunGoesOn() async throws {
+    @Test func aHangUpReopensTheLog() async throws {
         defer { end() }
         let sync = try ground.start(["sync", manifest, "--log", log, "--segments", "1"])
         for _ in 0..<1200 where ground.parts().isEmpty { Pause.milliseconds(50) }
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Opening it would last for ever: the run and its limits must not wait for that.
-    @Test func aPipeThatNobodyReadsDoesNotStopTheRun() async throws {
+    @Test func anUnreadPipeDoesNotStopARun() async throws {
         defer { end() }
         let sync = try ground.start(["sync", manifest, "--log", log])
         for _ in 0..<1200 where ground.parts().isEmpty { Pause.milliseconds(50) }

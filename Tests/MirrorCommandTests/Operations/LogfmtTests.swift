@@ -24,7 +24,7 @@ import Testing
         #expect(JournalPriority.prefixed(text) == prefixed)
     }
 
-    @Test func onlyTheDescriptorThatTheVariableNamesIsTheJournal() {
+    @Test func onlyTheNamedDescriptorIsTheJournal() {
         #expect(!JournalPriority.isJournal(0, stream: nil))
         #expect(!JournalPriority.isJournal(0, stream: "1:2"))
         #expect(!JournalPriority.isJournal(0, stream: "x"))

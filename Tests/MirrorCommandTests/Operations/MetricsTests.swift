@@ -16,7 +16,7 @@ import Testing
         return metrics
     }
 
-    @Test func everyLineIsACommentOrASampleOfADeclaredMetric() throws {
+    @Test func everyLineIsACommentOrASample() throws {
         for metrics in [full, Metrics()] {
             let text = metrics.text
             #expect(text.last == "\n")
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// An alert on the age of the last success fires for a device that never had one.
-    @Test func aDeviceThatNeverSucceededHasALastSuccessLongAgo() {
+    @Test func neverSucceededMeansLongAgo() {
         #expect(Metrics().text.contains("\nmirror_last_success_timestamp_seconds 0\n"))
         #expect(Metrics.lastSuccess(in: "") == nil)
     }

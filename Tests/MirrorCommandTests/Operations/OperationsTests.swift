@@ -38,7 +38,7 @@ import Testing
         return path
     }
 
-    @Test func programsAreStartedWithThePathsOnTheirInput() async throws {
+    @Test func programsGetThePathsOnTheirInput() async throws {
         defer { ground.remove() }
         let (changed, failed) = (try hook("changed"), try hook("failed"))
         let result = try await run(
@@ -57,7 +57,7 @@ import Testing
         #expect(text("changed.out") == "")
     }
 
-    @Test func aRunThatDoesNotBeginIsAFailureToo() async throws {
+    @Test func aRunThatCannotBeginIsAFailure() async throws {
         defer { ground.remove() }
         let result = try await run(
             "sync", ground.folder.full("no.json"), "--on-failure", try hook("failed"),
@@ -103,7 +103,7 @@ import Testing
 
     /// It, and what it started, are ended, and the summary tells the exit code.
     @Test(arguments: ["deadline", "signal"])
-    func aProgramThatWorksTooLongEndsWithTheCommand(_ cause: String) async throws {
+    func aSlowProgramEndsWithTheCommand(_ cause: String) async throws {
         defer { ground.remove() }
         let mark = ground.folder.full("mark")
         let script = "sleep 600 & echo $! > \(mark); wait"
@@ -126,7 +126,7 @@ import Testing
         #expect(kill(started, 0) != 0)
     }
 
-    @Test func aDeadlineThatAProgramPassesIsExit69() async throws {
+    @Test func aProgramPastTheDeadlineIsExit69() async throws {
         defer { ground.remove() }
         try ground.folder.write("none", Array("there".utf8))
         let result = try await run(
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: ["check", "import"])
-    func aManifestThatNeverComesIsWaitedForUntilTheDeadline(_ verb: String) async throws {
+    func anEndlessManifestEndsAtTheDeadline(_ verb: String) async throws {
         defer { ground.remove() }
         let pipe = ground.folder.full("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["--log", "--metrics"], [".mirror/index.sqlite", "Caches/x"])
-    func nothingIsWrittenAmongTheFilesOfTheRoot(_ option: String, _ name: String) async throws {
+    func noReportIsWrittenAmongTheRootsFiles(_ option: String, _ name: String) async throws {
         defer { ground.remove() }
         try ground.folder.write("none", Array("there".utf8))
         _ = try await run("sync", manifest)
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: [("settings.json", 65), ("paused.json", 73), ("index.sqlite", 74)])
-    func aFolderInThePlaceOfAFileHasTheExitCodeOfTheFile(_ name: String, exit: Int) async throws {
+    func aFolderForAFileKeepsExitCodes(_ name: String, exit: Int) async throws {
         defer { ground.remove() }
         try ground.root.makeFolders(above: ".mirror/\(name)/x")
         let result = try await run("sync", manifest)
@@ -173,7 +173,7 @@ import Testing
         #expect(result.errors.contains("a folder is where the file should be"), "\(result)")
     }
 
-    @Test func aManifestThatBecameAPipeIsServedFromItsCopy() async throws {
+    @Test func aPipeForAManifestUsesTheCopy() async throws {
         defer { ground.remove() }
         try ground.folder.write("none", Array("there".utf8))
         _ = try await run("sync", manifest)
@@ -184,7 +184,7 @@ import Testing
         #expect(result.errors.contains("this is no file any more"), "\(result)")
     }
 
-    @Test func theLogHasALineForARunThatDoesNotBegin() async throws {
+    @Test func aRunThatCannotBeginIsLogged() async throws {
         defer { ground.remove() }
         let none = ground.folder.full("no.json")
         let result = try await run(
@@ -194,7 +194,7 @@ import Testing
         #expect(text("run.log") == result.output)
     }
 
-    @Test func theSummaryInTheLogIsThatOfTheCommand() async throws {
+    @Test func theLogsSummaryIsThatOfTheCommand() async throws {
         defer { ground.remove() }
         let result = try await run(
             "sync", manifest, "--json", "--log", ground.folder.full("run.log"), "--log-format",
@@ -203,7 +203,7 @@ import Testing
         #expect(last(text("run.log")) == last(result.output), "\(result)")
     }
 
-    @Test func aProgramThatFailsIsANoteAndNoMore() async throws {
+    @Test func aFailingProgramIsOnlyANote() async throws {
         defer { ground.remove() }
         let result = try await run(
             "sync", manifest, "-q", "--on-change", "sh", "--on-change", "-c", "--on-change",
@@ -214,7 +214,7 @@ import Testing
         #expect(other.errors.contains("/nonexistent cannot be started"), "\(other)")
     }
 
-    @Test func theLogTakesOneLineAnEventAndIsAppendedTo() async throws {
+    @Test func theLogGetsOneLineAnEvent() async throws {
         defer { ground.remove() }
         let log = ground.folder.full("run.log")
         _ = try await run("sync", manifest, "--log", log)
@@ -226,7 +226,7 @@ import Testing
         #expect(text("run.log").dropFirst(first.count).hasPrefix("{\"v\":1,\"event\":\"plan\""))
     }
 
-    @Test func aLogThatCannotBeOpenedEndsTheCommandBeforeItBegins() async throws {
+    @Test func aLogThatCannotOpenEndsTheCommand() async throws {
         defer { ground.remove() }
         let result = try await run("sync", manifest, "--log", "/nonexistent/run.log")
         #expect(result.ending == .exited(74), "\(result)")
@@ -235,7 +235,7 @@ import Testing
     }
 
     /// An index that a log was appended to, or that metrics replaced, is a damaged one.
-    @Test func nothingIsWrittenAmongTheFilesThatMirrorKeeps() async throws {
+    @Test func noReportIsWrittenAmongMirrorsFiles() async throws {
         defer { ground.remove() }
         _ = try await run("sync", manifest)
         let root = ground.root
@@ -281,7 +281,7 @@ import Testing
     }
 
     /// The root of the first sync is not one yet.
-    @Test func theFirstLogDoesNotLieInAnAreaEither() async throws {
+    @Test func theFirstLogLiesInNoArea() async throws {
         defer { ground.remove() }
         #expect(mkdir(ground.root.full("Documents"), 0o755) == 0)
         let place = ground.root.full("Documents/log")

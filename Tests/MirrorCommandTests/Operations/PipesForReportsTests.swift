@@ -32,7 +32,7 @@ import Testing
                 + resources.joined(separator: ",") + "]}")
     }
 
-    @Test func aCommandWhoseReaderStoppedEndsAtItsDeadline() async throws {
+    @Test func unreadCommandsEndAtTheirDeadline() async throws {
         defer { end() }
         let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
@@ -48,7 +48,7 @@ import Testing
         #expect(result.ending == .exited(69))
     }
 
-    @Test func aWatchWhoseLogIsNotReadAnyMoreSyncsOn() async throws {
+    @Test func withoutALogReaderAWatchSyncsOn() async throws {
         defer { end() }
         origin.release()
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

@@ -17,7 +17,7 @@ import Testing
         return refusal.diagnostics.flatMap(form.lines)
     }
 
-    @Test func markStandsUnderTheWordAndHelpShowsTheCorrectedLine() throws {
+    @Test func theMarkIsUnderTheWord() throws {
         let text = """
             {
               "resources": [
@@ -50,7 +50,7 @@ import Testing
         #expect(mark.hasSuffix(" ^^"))
     }
 
-    @Test func controlCharactersOfTheManifestDoNotReachTheTerminal() throws {
+    @Test func controlCharactersDoNotReachTheTerminal() throws {
         let text =
             "{ \"resources\": [ { \"path\": \"Caches/\u{202E}a\u{1B}[2J\", \"size\": \"1\" } ] }"
         for line in try lines(text) {

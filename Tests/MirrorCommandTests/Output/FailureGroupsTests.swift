@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test func failuresOfOneCauseAreNamedUpToTenAndCounted() throws {
+    @Test func failuresOfOneCauseAreNamedAndCounted() throws {
         let failures = try (0..<14).map {
             try failure("Caches/\($0)", status: 503, isRetryable: true)
         }
@@ -55,7 +55,7 @@ import Testing
         #expect(found.contains { $0.contains("mirror pin --update MANIFEST") })
     }
 
-    @Test func remedyThatAnErrorNamesIsNotSaidTwice() throws {
+    @Test func aRemedyInAnErrorIsNotRepeated() throws {
         let remedy = Remedy(.goOnline)
         let one = try lines([failure("Caches/a", .offline, isRetryable: true, remedy: remedy)])
         #expect(one.count == 1)

@@ -61,7 +61,7 @@ import Testing
         #expect(group.more == 15)
     }
 
-    @Test func whatTheLastRunFailedOrLeftStaleIsNamed() throws {
+    @Test func failedAndStaleFilesAreNamed() throws {
         var dashboard = TreeTotals()
         dashboard.add(try file("Caches/a", .missing, size: nil), ended: .failed)
         dashboard.add(try file("Caches/b", .intact), ended: .stale)

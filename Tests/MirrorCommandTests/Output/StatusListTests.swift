@@ -3,7 +3,7 @@ import Testing
 
 /// The lines of `mirror status` about files, by the built program.
 @Suite(.timeLimit(.minutes(5))) struct StatusListTests {
-    @Test func linesThatAreTooManyToBeKeptAreAllPrintedAfterTheTotals() async throws {
+    @Test func tooManyLinesArePrintedAfterTheTotals() async throws {
         let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
         defer { ground.remove() }
         let folders = [String](repeating: String(repeating: "x", count: 250), count: 12)

@@ -31,7 +31,7 @@ import Testing
         #expect(absorbed == [false, isQuiet, false, false])
     }
 
-    @Test func successesThatThePlanDidNotCountAreListedUpToTwenty() throws {
+    @Test func uncountedSuccessesAreListedUpToTwenty() throws {
         var report = TerminalReport(groupsFailures: true, countsSuccess: true)
         let events = try (0..<100).map { try done($0, .adopted) }
         let absorbed = events.map { report.absorbs($0) }

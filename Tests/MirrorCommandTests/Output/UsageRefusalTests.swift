@@ -75,7 +75,7 @@ import Testing
         for option in options { #expect(!help.contains("  \(option)"), "\(option)") }
     }
 
-    @Test func everyKindOfValueInTheHelpIsExplained() {
+    @Test func everyValueInTheHelpIsExplained() {
         for kind in UsageRefusal.allowed.keys {
             let helps = [SyncCommand.helpMessage(), EvictCommand.helpMessage()]
             #expect(helps.contains { $0.contains("<\(kind)>") }, "\(kind)")

@@ -36,7 +36,7 @@ import Testing
         }.joined(separator: "-")
     }
 
-    @Test func outsideItsWindowARunDefersAndWithinItFetches() async throws {
+    @Test func outsideItsWindowARunDefers() async throws {
         defer { ground.remove() }
         let closed = try await sync(["--window", window(from: 2, to: 4)], ["TZ": "UTC"])
         #expect(closed.ending == .exited(0), "\(closed)")
@@ -69,7 +69,7 @@ import Testing
         #expect(!result.errors.contains("counts as not metered"))
     }
 
-    @Test func withoutNetworkManagerTheNetworkIsNotMeteredAndThatIsSaidOnce() async throws {
+    @Test func withoutNetworkManagerNothingIsMetered() async throws {
         defer { ground.remove() }
         let result = try await sync(
             ["--unless-metered"],
@@ -81,7 +81,7 @@ import Testing
         #expect(notes.count == 1, "\(result)")
     }
 
-    @Test func aSystemBusThatStandsStillHoldsNoRunUp() async throws {
+    @Test func aHangingSystemBusDelaysNoRun() async throws {
         defer { ground.remove() }
         let bus = try FakeNetworkManager(metered: 1, in: ground.folder)
         defer { bus.stop() }
@@ -93,7 +93,7 @@ import Testing
         #expect(result.errors.contains("NetworkManager does not answer"), "\(result)")
     }
 
-    @Test func aRunOfAMomentChargesAllItsBytesToTheBudget() async throws {
+    @Test func budgetsCountAllBytesOfShortRuns() async throws {
         let shelf = MemoryShelf()
         let names = ["1", "2", "3", "4"]
         for name in names { shelf.put("/" + name, [UInt8](repeating: 7, count: 1000)) }

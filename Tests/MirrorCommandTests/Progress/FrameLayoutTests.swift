@@ -67,7 +67,7 @@ import Testing
     }
 
     /// A frame that fills the screen cannot be drawn over.
-    @Test mutating func aFrameLeavesARowFreeAndTheTotalStays() throws {
+    @Test mutating func aFrameLeavesARowFree() throws {
         for name in ["a", "b", "c"] { try start("Documents/\(name).pmtiles") }
         let whole = layout.lines(columns: 80, rows: 24, now: Self.now)
         for rows in 1...4 {
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Many files
 
-    @Test mutating func smallFilesShareALineWithTheirRateAndTheLastName() throws {
+    @Test mutating func smallFilesShareALineWithTheirRate() throws {
         for number in 0..<300 {
             let time = 97_000 + Int64(number) * 10
             try start("Caches/icons/\(number)", size: 2000, at: time)
@@ -154,13 +154,13 @@ import Testing
         #expect(lines(80, now: Instant(milliseconds: 102_500)).count == 1)
     }
 
-    @Test mutating func smallFileThatTakesItsTimeGetsALine() throws {
+    @Test mutating func aSlowSmallFileGetsALine() throws {
         try start("Caches/a", size: 100, at: 99_500)
         #expect(lines(80).count == 1)
         #expect(lines(80, now: Instant(milliseconds: 100_500)).count == 2)
     }
 
-    @Test mutating func onlyAsManyTransfersAsThereIsRoomForHaveLines() throws {
+    @Test mutating func asManyTransfersHaveLinesAsFit() throws {
         for number in 0..<30 { try start("Caches/\(number)") }
         #expect(lines(80).count == 18)
         #expect(lines(80)[16] == "… and 14 more")
@@ -266,7 +266,7 @@ import Testing
             ),
             (nil, 0, 0, nil, "reading files  ? left  0:03"),
         ] as [(Int?, Int, Int64, Int64?, String)])
-    mutating func workThatIsNoTransferHasTheSameTotal(
+    mutating func workWithoutTransfersHasTheSameTotal(
         total: Int?, done: Int, bytes: Int64, totalBytes: Int64?, text: String
     ) {
         var stage = StageProgress(words: "reading files")
@@ -281,7 +281,7 @@ import Testing
         #expect(lines(40).last?.contains(" left") == true)
     }
 
-    @Test mutating func fileThatIsReadIsNamedAboveTheTotal() {
+    @Test mutating func aFileBeingReadIsAboveTheTotal() {
         layout.stage = StageProgress(words: "reading files")
         layout.stage?.activity.name = "Caches/\u{1B}[2Ja"
         #expect(lines(80)[0] == "Caches/\\u{1b}[2Ja")

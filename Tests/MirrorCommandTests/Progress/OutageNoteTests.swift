@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test mutating func progressOfATransferEndsTheOutageOfItsHost() throws {
+    @Test mutating func progressEndsTheOutageOfAHost() throws {
         try retry("Caches/a", "a.example", wait: 2000)
         let progress = Event.Progress(target: try Target("Caches/a"), bytes: 1, size: 2, rate: 1)
         note.apply(Event(run: "", time: Instant(milliseconds: 0), body: .progress(progress)))

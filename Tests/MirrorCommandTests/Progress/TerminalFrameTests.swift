@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test mutating func framesAtTheFootOfTheScreenScrollOnlyTheReport() {
+    @Test mutating func framesAtTheFootScrollOnlyTheReport() {
         for number in 1...30 { draw(["line", "total"], above: ["report \(number)"]) }
         #expect(terminal.screen.suffix(2) == ["line", "total"])
         #expect(terminal.history.count { $0 == "total" } == 1)

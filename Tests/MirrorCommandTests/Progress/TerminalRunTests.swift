@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [40, 60, 80, 160])
-    func everyFrameHasTheTotalAndTheTimeLeft(columns: Int) async throws {
+    func everyFrameHasTotalAndTimeLeft(columns: Int) async throws {
         try await DetachedThread.run {
             let ground = try Ground()
             defer { ground.remove() }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: ["dumb", ""])
-    func terminalThatCannotMoveTheCursorGetsPlainLines(term: String) async throws {
+    func terminalsWithoutCursorMovesGetPlainLines(term: String) async throws {
         try await DetachedThread.run {
             let ground = try Ground(small: 3)
             defer { ground.remove() }
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func manifestThatTakesItsTimeHasTheTotalToo() async throws {
+    @Test func aSlowManifestHasTheTotalToo() async throws {
         try await DetachedThread.run {
             let ground = try Ground(small: 0)
             defer { ground.remove() }
@@ -236,7 +236,7 @@ import Testing
 
     /// The same in a terminal that was not written for the test.
     @Test(.enabled(if: BuiltProgram.exists("/usr/bin/tmux")))
-    func tmuxShowsTheFrameAndNothingOfItAfterAResize() async throws {
+    func tmuxShowsNoFrameLeftoversAfterAResize() async throws {
         try await DetachedThread.run {
             let ground = try Ground(small: 0, bytesPerSecond: 100_000)
             defer { ground.remove() }

@@ -93,7 +93,7 @@ import Testing
         #expect(open.isEmpty)
     }
 
-    @Test func everyLinkOfThePageLeadsToASection() throws {
+    @Test func everyLinkLeadsToASection() throws {
         let page = page(try Self.hostileReport())
         for part in page.split(separator: "href=\"#").dropFirst() {
             let name = part.prefix { $0 != "\"" }
@@ -134,7 +134,7 @@ import Testing
         #expect(!page.contains("<svg"))
     }
 
-    @Test func longListIsCutWithACountAndACommand() throws {
+    @Test func aLongListIsCutWithACount() throws {
         var report = TreeReport(root: "/srv/maps", madeAt: Self.now)
         for number in 0..<1204 {
             report.add(StoredFile(target: try Target("Caches/\(number)"), state: .missing))
@@ -145,7 +145,7 @@ import Testing
         #expect(page.contains("1,204 files need attention."))
     }
 
-    @Test func timesHaveTheirDayAndTheZoneIsNamed() {
+    @Test func timesHaveDayAndZone() {
         let page = page(TreeReport(root: "/srv/maps", madeAt: Self.now))
         #expect(
             page.contains("<time datetime=\"2026-11-21T03:56:00.000Z\">2026-11-21 04:56</time>"))

@@ -57,7 +57,7 @@ import Testing
         #expect(result.output.hasSuffix("</html>\n"))
     }
 
-    @Test func failureIsToldWithItsCauseAndWhatHelps() async throws {
+    @Test func aFailureHasItsCauseAndRemedy() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }
         let manifest = try stage.ground.write(
@@ -110,7 +110,7 @@ import Testing
         #expect(nowhere.ending == .exited(73))
     }
 
-    @Test func runThatHasTheLockDoesNotHinderAReport() async throws {
+    @Test func aLockedRootDoesNotHinderAReport() async throws {
         let stage = try await stage()
         defer { stage.end() }
         let lock = open(stage.ground.root.full(".mirror/lock"), O_RDWR | O_CLOEXEC)

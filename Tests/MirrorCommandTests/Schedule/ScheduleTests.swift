@@ -76,7 +76,7 @@ import Testing
     }
 
     /// A unit that somebody wrote under a schedule's name, or over one, is not mirror's to remove.
-    @Test func aUnitThatMirrorDidNotWriteOutlivesItsSchedule() async throws {
+    @Test func aForeignUnitOutlivesTheSchedule() async throws {
         defer { ground.remove() }
         let installed = try await run([manifest, "--every", "6h", "--install"])
         #expect(installed.ending == .exited(0), "\(installed)")
@@ -89,7 +89,7 @@ import Testing
         #expect(text(".config/systemd/user/\(service)") == mine)
     }
 
-    @Test func whereSystemdFailsItIsSaidWhatIsThere() async throws {
+    @Test func aFailingSystemdIsReportedWithTheRest() async throws {
         defer { ground.remove() }
         let result = try await run(
             [manifest, "--every", "6h", "--install"], ["SYSTEMCTL_EXIT": "1"])
@@ -98,7 +98,7 @@ import Testing
         #expect(units.count == 2)
     }
 
-    @Test func otherLinesOfACrontabStayAsTheyAre() async throws {
+    @Test func otherCrontabLinesStay() async throws {
         defer { ground.remove() }
         let others = "# mine\n\n5 4 * * * echo 100\\%\n"
         try ground.folder.write("crontab.txt", Array(others.utf8))
@@ -115,7 +115,7 @@ import Testing
         #expect(text("crontab.txt") == others)
     }
 
-    @Test func aLineOfACrontabReachesTheProgramWordForWord() async throws {
+    @Test func aCrontabLineReachesTheProgramUnchanged() async throws {
         defer { ground.remove() }
         let root = ground.folder.full("it's 100% \"mine\" $HOME `id` \\")
         let result = try await run([manifest, "--every", "6h", "--cron", "--root", root])

@@ -52,7 +52,7 @@ import Testing
         #expect(Array(received.suffix(old.count)) == old)
     }
 
-    @Test func anEditedFileIsNotServedUnderTheTagOfTheVersionBefore() async throws {
+    @Test func anEditIsNotServedUnderFormerTags() async throws {
         let root = try await served()
         defer { root.end() }
         try root.stage.ground.root.write("Documents/a", TestBytes.make(300_000, seed: 9))
@@ -72,7 +72,7 @@ import Testing
 
     /// A mapping changes bytes without a new modification time, once its page is dirty (mmap(2)).
     @Test(arguments: [1000, 300_000])
-    func aMappedFileIsNotServedWholeWithOtherBytes(_ size: Int) async throws {
+    func aMappedFileIsNeverServedSpliced(_ size: Int) async throws {
         let root = try await served(TestBytes.make(size, seed: 8))
         defer { root.end() }
         let path = root.stage.ground.root.full("Documents/a")
@@ -116,7 +116,7 @@ import Testing
         #expect(try await root.answer("HEAD /cas/\(hex)")["ETag"] == tag(Self.one))
     }
 
-    @Test func aLostIndexIsReadAgainOnceARunHasMadeIt() async throws {
+    @Test func aRemadeIndexIsReadAgain() async throws {
         let root = try await served()
         defer { root.end() }
         #expect(try await root.answer("HEAD /Documents/a").status == "200")

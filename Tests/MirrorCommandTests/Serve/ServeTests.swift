@@ -106,7 +106,7 @@ import Testing
     }
 
     /// A row whose file is gone, or whose place is taken by something else, is no way out of the tree.
-    @Test func aLinkInThePlaceOfAServedFileIsNotFollowed() async throws {
+    @Test func aServedLinkIsNotFollowed() async throws {
         let root = try await served()
         defer { root.end() }
         let path = root.stage.ground.root.full("Documents/a b.txt")
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [(SIGTERM, 143), (SIGINT, 130)] as [(Int32, Int32)])
-    func aSignalEndsItWithinASecondAlsoWithOpenConnections(_ signal: Int32, _ code: Int32)
+    func aSignalEndsTheServerDespiteOpenConnections(_ signal: Int32, _ code: Int32)
         async throws
     {
         let root = try await served([("Caches/large", Self.large)])
@@ -256,7 +256,7 @@ import Testing
     }
 
     /// Connections wait for their turn where their files could not all be open.
-    @Test func aServerWithFewDescriptorsAnswersOneAfterAnother() async throws {
+    @Test func withFewDescriptorsAServerAnswersInTurn() async throws {
         let root = try await served(under: ["/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"])
         defer { root.end() }
         let clients = (0..<60).compactMap { _ in LoopbackClient(port: root.port) }
@@ -283,7 +283,7 @@ import Testing
         #expect(reply.status == status)
     }
 
-    @Test func aFolderThatIsNotThereHasNoFurtherPage() async throws {
+    @Test func aMissingFolderHasNoFurtherPage() async throws {
         let root = try await served([("Documents/deep/x", [1])])
         defer { root.end() }
         #expect(try await root.answer("GET /Documents/deep/?after=zz").status == "200")

@@ -19,7 +19,7 @@ import Testing
         ).words
     }
 
-    @Test func aSettingComesBeforeTheWordsOfTheCommandLine() throws {
+    @Test func settingsComeBeforeTheCommandLine() throws {
         #expect(
             try words("sync a.json", #"{"jobs": 4, "netrc": true}"#)
                 == ["sync", "--jobs", "4", "--netrc", "a.json"])
@@ -79,7 +79,7 @@ import Testing
 
     /// Others can write in the folder, and what they write must not run as this user.
     @Test(arguments: ["on-change", "log", "env", "listen"])
-    func whatReachesOutsideIsTakenFromOwnSettingsOnly(option: String) throws {
+    func onlyOwnSettingsReachOutside(option: String) throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let path = folder.full("root/.mirror/settings.json")

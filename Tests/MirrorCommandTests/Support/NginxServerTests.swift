@@ -3,7 +3,7 @@ import Testing
 
 /// The server that `NginxTests` trust: it must speak what they say they test.
 @Suite(.enabled(if: BuiltProgram.exists(Nginx.program))) struct NginxServerTests {
-    @Test func nginxServesHTTPAndHTTPSAndLogsRequests() async throws {
+    @Test func nginxServesAndLogsRequests() async throws {
         try await DetachedThread.run {
             let nginx = try Nginx()
             defer { nginx.stop() }

@@ -50,7 +50,7 @@ struct SystemdTests {
         #expect(ground.root.read("Caches/a") == Array("hello".utf8))
     }
 
-    @Test func aScheduleIsATimerThatRunsTheSync() async throws {
+    @Test func aScheduleIsATimerForTheSync() async throws {
         let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
         defer { ground.remove() }
         let path = try manifest(ground)

@@ -57,7 +57,7 @@ import Testing
         return try await DetachedThread.run { command.wait() }
     }
 
-    @Test func whatBecomesDueIsAskedForAndASignalEndsTheSleep() async throws {
+    @Test func dueFilesAndSignalsEndTheSleep() async throws {
         defer { end() }
         let path = try ground.write(manifest: manifest(["a"], refresh: "1s"))
         let watch = try watch([path, "--every", "1h", "--jitter", "0"])
@@ -69,7 +69,7 @@ import Testing
         #expect(result.output.contains("Caches/a is due then."))
     }
 
-    @Test func aManifestThatIsReplacedIsSyncedAtOnce() async throws {
+    @Test func aReplacedManifestIsSyncedAtOnce() async throws {
         defer { end() }
         shelf.put("/b", Array("bee".utf8))
         let path = try ground.write(manifest: manifest(["a"]))
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A manifest that is being written is none yet: each beginning of it, read alone, is an error.
-    @Test func aManifestIsReadOnceItsWriterIsDone() async throws {
+    @Test func aManifestIsReadOnceItIsWritten() async throws {
         defer { end() }
         for name in (0..<20).map({ "b\($0)" }) {
             shelf.put("/" + name, Array("bee".utf8))
@@ -123,7 +123,7 @@ import Testing
         return wasPrompt
     }
 
-    @Test func aManifestThatIsNoneForAWhileEndsNoWatch() async throws {
+    @Test func aTemporarilyInvalidManifestEndsNoWatch() async throws {
         defer { end() }
         shelf.put("/b", Array("bee".utf8))
         let path = try ground.write(manifest: manifest(["a"]))
@@ -138,7 +138,7 @@ import Testing
         #expect(try await stop(watch).ending == .exited(143))
     }
 
-    @Test func aManifestThatChangesDuringASyncIsSyncedAfterIt() async throws {
+    @Test func aManifestChangedAmidASyncIsSynced() async throws {
         defer { end() }
         let slow = ShelfOrigin(shelf, holdingAfter: 1)
         let other = try OriginServer(responder: slow)
@@ -157,7 +157,7 @@ import Testing
 
     /// As a manifest by URL that says for how long it is fresh is asked for again.
     @Test(arguments: [1, 3600])
-    func aFreshManifestIsAskedForWhenItIsDueAndAtAHangUp(seconds: Int) async throws {
+    func dueTimesAndHangUpsRefetchTheManifest(seconds: Int) async throws {
         defer { end() }
         shelf.put("/b", Array("bee".utf8))
         let origin = FreshOrigin(seconds: seconds, manifest(["a"]))
@@ -266,7 +266,7 @@ import Testing
         _ = try await DetachedThread.run { watch.wait() }
     }
 
-    @Test func aHangUpBeforeTheFirstSyncIsAReloadToo() async throws {
+    @Test func aHangUpBeforeTheFirstSyncReloads() async throws {
         defer { end() }
         let path = try ground.write(manifest: manifest(["a"]))
         let socket = try NotifySocket(at: ground.folder.full("notify"))
@@ -300,7 +300,7 @@ import Testing
     }
 
     @Test(arguments: [("{", 65), (nil, 66)])
-    func aManifestThatIsNoneEndsItAtItsBeginning(text: String?, exit: Int32) async throws {
+    func anInvalidManifestEndsAStartingWatch(text: String?, exit: Int32) async throws {
         defer { end() }
         let path = ground.folder.full("manifest.json")
         if let text { _ = try ground.write(manifest: text) }
@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible))
-    func aDiskThatWasFullForAWhileIsFilledLater() async throws {
+    func aDiskThatWasFullIsFilledLater() async throws {
         defer { server.stop() }
         let disk = try SmallFileSystem(bytes: 4 << 20)
         shelf.put("/big", [UInt8](repeating: 7, count: 8 << 20))

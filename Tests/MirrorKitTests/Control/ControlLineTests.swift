@@ -30,14 +30,14 @@ import Testing
         (#"{"v":1,"do":"cancel","targets":"Caches/a","discard":true}"#, "targets is no list"),
         (#"{"v":1,"do":"cancel","targets":[],"discard":1}"#, "discard is neither true nor false"),
     ])
-    func aLineThatIsNoRequestIsRefusedWithItsReason(line: String, words: String) {
+    func anInvalidRequestIsRefusedWithItsReason(line: String, words: String) {
         let error = #expect(throws: MirrorError.self) {
             try ControlRequest(line: Array(line.utf8))
         }
         #expect(error?.message == words)
     }
 
-    @Test func manyTargetsGoIntoRequestsThatCanBeRead() throws {
+    @Test func manyTargetsGoIntoReadableRequests() throws {
         let targets = try (0..<5000).map { try Target("Caches/\"tiles\"/\($0).png") }
         let pieces = ControlRequest.cancel(targets, discardingParts: true).pieces
         #expect(pieces.flatMap(\.targets) == targets)

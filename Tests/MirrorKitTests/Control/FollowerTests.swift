@@ -14,7 +14,7 @@ import Testing
         .joined(separator: "/")
 
     /// What waits for a follower was once copied for each event, so that a run did not end.
-    @Test func followersThatDoNotReadHoldUpNeitherTheRunNorOthers() async throws {
+    @Test func followersThatDoNotReadDelayNothing() async throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let job = JobDescription(

@@ -42,7 +42,7 @@ import Testing
         #expect(line("{\"path\":\"65\",", of: "R1") == "{\"path\":\"65\",\"\(filler)\"}")
     }
 
-    @Test func runLogIgnoresALineCutOffByACrash() throws {
+    @Test func aLineCutByACrashIsIgnored() throws {
         let text = "{\"path\":\"a\",\"n\":1}\n{\"path\":\"b\",\"n"
         try folder.write(text, to: ".mirror/runs/R1.jsonl")
         #expect(line("{\"path\":\"a\",", of: "R1") == "{\"path\":\"a\",\"n\":1}")

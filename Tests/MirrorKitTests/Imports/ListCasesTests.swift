@@ -99,7 +99,7 @@ import Testing
 
     /// A format that is insisted on is read without asking the text for it.
     @Test(arguments: ListCasesTests.names(in: "lists"))
-    func listReadsTheSameWhenItsFormatIsNamed(_ name: String) throws {
+    func aListReadsTheSameUnderItsFormat(_ name: String) throws {
         let found = try Self.read("lists/" + name)
         let hint = try Self.hint(for: name, format: found.list)
         #expect(Self.text(of: try Self.read("lists/" + name, hint: hint)) == Self.text(of: found))

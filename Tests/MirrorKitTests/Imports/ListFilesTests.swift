@@ -15,7 +15,7 @@ import Testing
         decoded.manifest.resources.map(\.target.path)
     }
 
-    @Test func equalLastNamesGetFoldersOfTheirURLs() throws {
+    @Test func equalLastNamesGetSeparateFolders() throws {
         let list = try read(
             """
             https://a.example/x/f.zip
@@ -34,7 +34,7 @@ import Testing
         #expect(list.leftOut.isEmpty)
     }
 
-    @Test func theLaterOfTwoThatAreOneIsLeftOut() throws {
+    @Test func theLaterOfTwoEqualEntriesIsOmitted() throws {
         let digits = { (digit: Character) in String(repeating: digit, count: 64) }
         let list = try read(
             """
@@ -122,7 +122,7 @@ import Testing
         return decoded.leftOut.map(\.name)
     }
 
-    @Test func foldersOfATreeThatIsNotRecursiveAreNamed() throws {
+    @Test func foldersOfAFlatTreeAreNamed() throws {
         let paths = [("file", "sub/a"), ("directory", "sub/deep")]
         #expect(try foldersLeftOut(of: "/sub", paths[0], paths[1]) == ["sub/deep"])
         #expect(try foldersLeftOut(of: "?recursive=false", paths[0], paths[1]) == ["sub/deep"])
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// A page with a NUL would be read up to it.
-    @Test func aPageWithANULIsRefused() throws {
+    @Test func nulInAPageIsRefused() throws {
         let page = "<title>Index of</title><a href=a>a</a>\0<a href=b>b</a>"
         #expect(throws: ManifestRefusal.self) {
             try ManifestReader.read(
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// A listing of more entries would be followed for hours.
-    @Test func aListingOfMoreThanAHundredThousandEntriesIsRefused() throws {
+    @Test func aListingBeyond100000EntriesIsRefused() throws {
         let links = (0..<100_200).map { "<a href=f\($0)>f</a>" }.joined()
         let error = #expect(throws: ManifestRefusal.self) {
             try ManifestReader.read(

@@ -39,7 +39,7 @@ import Testing
     ]
 
     @Test(arguments: bases)
-    func namesOfAListAreRelativeToWhereItsFormatSays(
+    func namesAreRelativeToTheFormatsPlace(
         format: ListFormat, list: String, base: String?
     ) throws {
         #expect(format.base(ofListAt: try SourceURL(list))?.requestText == base)
@@ -59,14 +59,14 @@ import Testing
 
     /// Two suites of one archive are two manifests, though both lists are called InRelease.
     @Test(arguments: listNames)
-    func listOfADebianArchiveIsNamedAfterItsFolders(
+    func aDebianListIsNamedAfterItsFolders(
         format: ListFormat, list: String, name: String?
     ) throws {
         #expect(format.name(ofListAt: try SourceURL(list)) == name)
     }
 
     /// Many folders are called alike.
-    @Test func aListingIsNamedAfterItsHostAndFolders() throws {
+    @Test func aListingIsNamedAfterHostAndFolders() throws {
         let names = try [
             "https://h.example/1/files/", "https://h.example/2/files/", "https://h.example/",
         ]

@@ -30,7 +30,7 @@ import Testing
         #expect(!errors.contains("secret"))
     }
 
-    @Test func nameThatLooksLikeAURLStaysBeneathTheBase() throws {
+    @Test func urlLikeNamesStayWithinTheBase() throws {
         let digits = String(repeating: "0", count: 64)
         let decoded = try ManifestReader.read(
             Array("\(digits)  https:/evil.example/a\n".utf8), label: "l", origin: try remote())
@@ -48,7 +48,7 @@ import Testing
         #expect(errors.contains("this is a manifest"))
     }
 
-    @Test func formatThatIsInsistedOnAndDoesNotFitIsRefused() throws {
+    @Test func aRequiredFormatMustFit() throws {
         let hint = try ListHint(format: .npm, base: nil)
         for text in ["hello\n", "<a/>", "[]", "{ \"resources\": [] }", "version = 1\n"] {
             #expect(throws: ManifestRefusal.self, "\(text)") {

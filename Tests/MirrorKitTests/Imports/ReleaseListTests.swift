@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    @Test func listIsPinnedToTheBytesThatWereRead() throws {
+    @Test func aListIsPinnedToItsBytes() throws {
         let text = Self.text()
         let list = try #require(
             try resources(text, at: "https://h.example/dists/sid/InRelease").first)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [("yes", 1), ("no", 0)])
-    func indexThatWasReplacedIsFoundByItsDigest(byHash: String, mirrors: Int) throws {
+    func aReplacedIndexIsFoundByDigest(byHash: String, mirrors: Int) throws {
         let index = try #require(
             try resources(
                 Self.text(byHash: byHash), at: "https://h.example/dists/sid/InRelease"

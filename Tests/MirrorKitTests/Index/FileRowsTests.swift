@@ -80,7 +80,7 @@ import Testing
         try walk(index, over: records)
     }
 
-    @Test func aTimeOfUseIsNotBeforeThePromotion() throws {
+    @Test func noTimeOfUsePrecedesThePromotion() throws {
         let index = try open().index
         let record = try fullRecord("Caches/a")
         try index.write { (batch: inout Database) throws(IndexError) in
@@ -93,7 +93,7 @@ import Testing
         #expect(cursor.lastUse == record.promotedAt)
     }
 
-    @Test func anIndexOfAnEarlierMirrorIsKeptAsideAndSaidSo() throws {
+    @Test func anEarlierMirrorsIndexIsKeptAside() throws {
         let former = try open().index
         try former.put([try fullRecord("Caches/a")])
         try former.write { (batch: inout Database) throws(IndexError) in
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// A reader sees the new version of a set's files before their rows are written.
-    @Test func promotedFilesOfASetAreSeenBeforeTheirRows() throws {
+    @Test func filesOfASetAreSeenBeforeRows() throws {
         let root = try RootDirectory(opening: folder.path)
         try folder.write("new", to: "Caches/a")
         var scan = StatCursor(root)

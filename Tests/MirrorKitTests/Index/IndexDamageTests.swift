@@ -13,7 +13,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aSchemaWhoseColumnsHaveOtherNamesIsDamage() throws {
+    @Test func aSchemaWithOtherColumnNamesIsDamage() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
@@ -36,7 +36,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try open().notice == nil)
     }
 
-    @Test func aDamagedIndexIsMovedAsideWithItsLog() throws {
+    @Test func aDamagedIndexMovesAsideWithItsLog() throws {
         try folder.write(
             "this is no database, but it is long enough to have a header of a hundred "
                 + "bytes and then some", to: ".mirror/index.sqlite")
@@ -56,7 +56,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             ("folder", "a folder is where"), ("pipe", "a pipe, a socket or a device is where"),
             ("link", "a symbolic link is in the way"),
         ], ["", "-wal", "-shm", "-journal"])
-    func whatIsNoFileInTheIndexsPlaceIsNamed(_ given: (String, String), suffix: String) throws {
+    func whatIsNoIndexFileIsNamed(_ given: (String, String), suffix: String) throws {
         let (kind, words) = given
         if !suffix.isEmpty { try open().index.close() }
         try folder.write("", to: ".mirror/other")
@@ -95,7 +95,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try index.close()
     }
 
-    @Test func nonsenseInARowIsDamageAndMovesTheIndexAside() throws {
+    @Test func nonsenseInARowMovesTheIndexAside() throws {
         try meetNonsense()
         // Whoever only reads is told so, in place of being shown a tree without files.
         let root = try RootDirectory(opening: folder.path)
@@ -108,7 +108,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try paths(opened.index).isEmpty)
     }
 
-    @Test func aMarkWhoseDatabaseIsGoneIsAboutNothing() throws {
+    @Test func aMarkWithoutItsDatabaseMeansNothing() throws {
         try folder.write("", to: ".mirror/index.damaged")
         let opened = try open()
         #expect(opened.notice == nil)
@@ -117,7 +117,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try open().notice == nil)
     }
 
-    @Test func damageThatCannotBeMarkedMovesTheIndexAsideAtOnce() throws {
+    @Test func unmarkableDamageMovesTheIndexAtOnce() throws {
         // A file of this name cannot be made.
         try folder.write("", to: ".mirror/index.damaged/full")
         try meetNonsense()
@@ -126,7 +126,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     }
 
     @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET verified = 'perhaps'"])
-    func nonsenseIsFoundWhenASmallIndexIsOpened(sql: String) throws {
+    func nonsenseInSmallIndexesIsFoundAtOnce(sql: String) throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
@@ -165,7 +165,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try paths(opened.index).isEmpty)
     }
 
-    @Test func damageFoundDuringARunIsRepairedByTheNextRun() throws {
+    @Test func damageDuringARunIsRepairedNext() throws {
         do {
             let index = try open().index
             let record = try fullRecord("Documents/a")
@@ -182,7 +182,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(!folder.names(in: ".mirror").contains("index.damaged"))
     }
 
-    @Test func corruptionErrorOnASoundIndexKeepsTheIndex() throws {
+    @Test func corruptionErrorsKeepASoundIndex() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in

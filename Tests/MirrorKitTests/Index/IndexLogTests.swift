@@ -41,7 +41,7 @@ import Testing
 
     /// What a killed run committed may not be on the disk. The database holds it, on the disk, before others
     /// rely on it.
-    @Test func whatAKilledRunLeftIsCarriedIntoTheDatabase() throws {
+    @Test func theLogOfAKilledRunIsKept() throws {
         let index = try open().index
         try index.put([try fullRecord("Documents/a")])
         let crashed = try TemporaryFolder()

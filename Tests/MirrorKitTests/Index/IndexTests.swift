@@ -80,7 +80,7 @@ extension IndexSuite {
 
     /// In no order, some twice, and some that are not there.
     @Test(arguments: [0, 1, 50])
-    func recordsOfManyTargetsComeInTheOrderOfTheList(count: Int) throws {
+    func recordsOfTargetsComeInListOrder(count: Int) throws {
         let index = try open().index
         var wanted: [IndexRecord?] = []
         var targets: [Target] = []
@@ -98,7 +98,7 @@ extension IndexSuite {
         #expect(try index.records(for: targets) == wanted)
     }
 
-    @Test func recordsAreWalkedInTheOrderOfTheirBytes() throws {
+    @Test func recordsComeInByteOrder() throws {
         let index = try open().index
         let names = [
             "Caches/é", "Caches/e\u{301}", "Caches/a/b", "Caches/a-b", "Documents/a", "Caches/B",
@@ -155,13 +155,13 @@ extension IndexSuite {
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
     }
 
-    @Test func aReaderOfARootWithoutAnIndexSeesNothingAndMakesNothing() throws {
+    @Test func readersOfARootWithoutIndexMakeNothing() throws {
         let index = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         #expect(try paths(index).isEmpty)
         #expect(folder.names().isEmpty)
     }
 
-    @Test func nextReaderRemovesThePrivateCopyOfAKilledReader() throws {
+    @Test func theNextReaderRemovesAKilledReadersCopy() throws {
         try open().index.close()
         let root = try RootDirectory(opening: folder.path)
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
@@ -173,7 +173,7 @@ extension IndexSuite {
         #expect(access(left, F_OK) != 0)
     }
 
-    @Test func indexThatCannotBeLockedIsNotOpenedAgain() throws {
+    @Test func anIndexThatCannotBeLockedStaysClosed() throws {
         let index = try open().index
         let error = IndexError(code: SQLITE_PROTOCOL, words: "locking protocol")
         #expect(throws: error) {
@@ -188,7 +188,7 @@ extension IndexSuite {
     }
 
     /// A second flush after one that failed would seem to succeed.
-    @Test func afterAFailedFlushTheIndexAnswersNoMore() throws {
+    @Test func aFailedFlushEndsTheIndex() throws {
         let index = try open().index
         let errno = Errno(number: EIO, call: "fdatasync", path: ".mirror/index.sqlite")
         #expect(throws: IndexError.unflushed(errno)) {

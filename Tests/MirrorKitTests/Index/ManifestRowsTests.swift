@@ -38,7 +38,7 @@ import Testing
         #expect(ManifestPlace(kind: "tape", location: "/a", beside: nil) == nil)
     }
 
-    @Test func forgottenManifestTakesItsOwnRowsAndLeavesSharedRows() throws {
+    @Test func aForgottenManifestLeavesSharedRows() throws {
         let index = try IndexOpening.open(root, now: start).index
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "b"])

@@ -25,7 +25,7 @@ import Testing
         #expect(!rows.areThose(of: nil))
     }
 
-    @Test func aPlanMadeWhileARunChangesRowsIsNotReliedOn() {
+    @Test func plansMadeBesideRunsAreNotTrusted() {
         let rows = RowsState()
         let first = rows.beginRun(since: rows.mark)
         let planned = rows.mark
@@ -38,7 +38,7 @@ import Testing
         #expect(rows.beginRun(since: rows.mark) != nil)
     }
 
-    @Test func ofTwoPlansTheFirstRunEndsTheOther() {
+    @Test func theFirstRunOutdatesTheOtherPlan() {
         let rows = RowsState()
         let (one, two) = (rows.mark, rows.mark)
         #expect(rows.beginRun(since: one) != nil)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoRowOfAFileChangesNothing() throws {
+    @Test func whatIsNoRowChangesNothing() throws {
         let index = try open().index
         let mark = index.rows.beginRun(since: index.rows.mark)
         try index.setOwners([:])

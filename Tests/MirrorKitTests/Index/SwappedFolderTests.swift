@@ -23,7 +23,7 @@ import Testing
         Folder(folder.path + "/" + name).entries().map(\.name)
     }
 
-    @Test func aLinkInTheFoldersPlaceLeadsNoConnectionAway() throws {
+    @Test func aLinkForAFolderIsNotFollowed() throws {
         let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try swap()
         let record = try fullRecord("Documents/a")
@@ -39,7 +39,7 @@ import Testing
         #expect(names("held") == ["index.sqlite"])
     }
 
-    @Test func aReaderOfASwappedFolderReadsTheFolder() throws {
+    @Test func readersOfASwappedFolderReadTheirFolder() throws {
         let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try index.close()
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["example", "quickstart"])
-    func jsonAndXMLExamplesGiveTheSameModel(name: String) throws {
+    func bothExamplesGiveTheSameModel(name: String) throws {
         let json = try read(name + ".json")
         let xml = try read(name + ".xml")
         #expect(json.notation == .json)

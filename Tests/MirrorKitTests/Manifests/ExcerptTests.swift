@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func linesBesideAreShownAndBlankOnesAreNot() throws {
+    @Test func nearbyLinesAreShownUnlessBlank() throws {
         let text = "{\n\n  \"name\": 7,\r\n  \"resources\": []\n}"
         let excerpt = try #require(try diagnostics(text).first?.excerpt)
         #expect(excerpt.lines.map(\.number) == [3, 4])
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// The user of the manifest's own URL is one that was given on the command line.
-    @Test func relativeURLsOfARemoteManifestHaveItsUser() throws {
+    @Test func relativeURLsHaveTheManifestsUser() throws {
         let origin = ManifestOrigin.url(try SourceURL("http://u:pw@h.example/maps/m.json"))
         let read = { (url: String) in
             try diagnostics(

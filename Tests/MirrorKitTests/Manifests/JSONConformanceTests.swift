@@ -48,7 +48,7 @@ import Testing
         "{\"a\":1,\"A\":2}", "{\"é\":1,\"e\u{301}\":2}", "[[1],[1]]", "[{\"a\":1},{\"a\":1}]",
         "\u{FEFF}[]", "[1,[2,[3,[4]]]]", "{\"a\":null}", "[ \"a\" , true ]", "[\"a\"\n]",
     ])
-    func textsThatAreJSONAreAccepted(text: String) {
+    func validTextsAreAccepted(text: String) {
         #expect(tokens(Array(text.utf8)) != nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
         "[1\u{0}]", "<a/>",
         "[\u{C}1]", "[*]", "[\"a\",]", "{\"a\":1,,\"b\":2}", "[$]", "(1)", "é",
     ])
-    func textsThatAreNotJSONAreRefused(text: String) {
+    func invalidTextsAreRefused(text: String) {
         #expect(tokens(Array(text.utf8)) == nil)
     }
 

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func tenTimesAsLongTakesAboutTenTimesTheTime(_ given: Case) throws {
+    func tenfoldLengthTakesAboutTenfoldTime(_ given: Case) throws {
         let short = Array(given.text(given.count).utf8)
         let long = Array(given.text(10 * given.count).utf8)
         var ratios: [Double] = []

@@ -76,7 +76,7 @@ import Testing
         #expect(try corrected(text) == text)
     }
 
-    @Test func hundredsOfSlipsAreCorrectedAndTheRestStaysByteForByte() throws {
+    @Test func hundredsOfSlipsAreCorrectedAndNothingElse() throws {
         let entry = { (number: Int, size: String) in
             "\t{\"path\" :\"Caches/\(number)\",\r\n\t \"url\": \"https://h.example/\(number)\", \"size\":\(size)}"
         }
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// A key without quotes ends the reading, so that each round finds one.
-    @Test func slipsThatEndTheReadingAreCorrectedOneAfterTheOther() throws {
+    @Test func fatalSlipsAreCorrectedOneByOne() throws {
         #expect(
             try corrected(
                 "{ name: 'm', resources: [{ url: 'https://h.example/a', optional: True, }] }")

@@ -19,7 +19,7 @@ import Testing
 
     private var both: PinnedValues { PinnedValues(size: 7, sha256: sha256) }
 
-    @Test func oneLineJSONStaysOnOneLine() throws {
+    @Test func jsonOnOneLineStaysThere() throws {
         let text = "{ \"resources\": [ { \"url\": \"a\", \"tags\": [ \"x\" ] } ] }\n"
         #expect(
             try edited(text, [0: both])
@@ -27,7 +27,7 @@ import Testing
                 + " \"tags\": [ \"x\" ] } ] }\n")
     }
 
-    @Test func linesOfJSONGetLinesOfTheirOwn() throws {
+    @Test func jsonInLinesGetsNewLines() throws {
         let text = """
             {\r
               "x-note": { "url": "not this", "resources": [ { "url": "nor this" } ] },\r
@@ -58,7 +58,7 @@ import Testing
         #expect(try edited(text, [0: PinnedValues(size: 7)]).hasPrefix("\u{FEFF}{ "))
     }
 
-    @Test func attributesOfXMLFollowTheURL() throws {
+    @Test func xmlAttributesFollowTheURL() throws {
         let text = """
             <?xml version="1.0"?><!-- <resource url="no"/> -->
             <manifest name='>'>
@@ -82,7 +82,7 @@ import Testing
                     "y=2'>", with: "y=2' size=\"7\" sha256=\"\(sha256)\">"))
     }
 
-    @Test func elementsOfMetalinkComeBeforeTheURLs() throws {
+    @Test func metalinkElementsComeBeforeTheURLs() throws {
         let text = """
             <m:metalink xmlns:m="urn:ietf:params:xml:ns:metalink">
               <m:file name="a"><m:url>https://h.example/a</m:url></m:file>
@@ -107,7 +107,7 @@ import Testing
         arguments: CaseFiles.manifests(in: "good").map { CaseFiles.cases + $0 }
             + ["example.json", "example.xml", "example.meta4", "quickstart.json"]
             .map { CaseFiles.project + "/manifests/" + $0 })
-    func sizeAndDigestAreAddedToEveryResourceThatLacksThem(path: String) throws {
+    func sizesAndDigestsAreAddedWhereMissing(path: String) throws {
         let bytes = try CaseFiles.bytes(path)
         guard !path.contains("stdin"), !path.contains("remote") else { return }
         let origin = ManifestOrigin.file(path: path)
@@ -125,7 +125,7 @@ import Testing
         #expect(again.manifest.resources.allSatisfy { $0.pin != nil && $0.size != nil })
     }
 
-    @Test func editWhoseTextIsNoManifestWithItsValuesIsRefused() throws {
+    @Test func anEditThatLosesValuesIsRefused() throws {
         let text = "{ \"resources\": [ { \"url\": \"a\", \"size\": 8 } ] }"
         let error = try #require(throws: MirrorError.self) {
             try edited(text, [0: PinnedValues(sha256: "0\", \"size\": 9")])

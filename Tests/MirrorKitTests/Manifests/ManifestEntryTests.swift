@@ -51,7 +51,7 @@ import Testing
             #"{ "x-n": { "resources": [ {} ] }, "resources": [ { "url": "a" }, % ], "x-m": [ 1 ] }"#
         ),
     ])
-    func anEntryOfJSONComesBehindTheOthers(text: String, wanted: String) throws {
+    func jsonEntriesAreAddedLast(text: String, wanted: String) throws {
         #expect(try added(text) == wanted.replacing("%", with: entry))
     }
 
@@ -75,7 +75,7 @@ import Testing
             "<manifest>\n\t<resource url='a'/>\n\t%<!-- <resource/> -->\n</manifest>"
         ),
     ])
-    func anElementOfXMLComesBehindTheOthers(text: String, wanted: String) throws {
+    func anXMLElementComesLast(text: String, wanted: String) throws {
         // A root in a namespace is none of mirror's own.
         guard (try? edit(text)) != nil else { return }
         #expect(try added(text) == wanted.replacing("%", with: element))
@@ -139,7 +139,7 @@ import Testing
         #expect(try removed(text, positions) == wanted)
     }
 
-    @Test func anEntryThatCannotStandBesideTheOthersIsRefused() throws {
+    @Test func anEntryThatCollidesIsRefused() throws {
         let text = #"{ "resources": [ { "url": "https://h.example/N", "path": "Caches/N" } ] }"#
         let error = #expect(throws: MirrorError.self) { try added(text) }
         #expect(error?.code == .manifestInvalid)
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// Positions of another text would take out another entry.
-    @Test func theTextIsReadAgainBeforeAnEntryIsGone() throws {
+    @Test func theTextIsReadAgainBeforeRemoval() throws {
         let text = { (names: [String]) in
             let entries = names.map { #"{ "url": "https://h.example/\#($0)" }"# }
             return Array("{ \"resources\": [ \(entries.joined(separator: ", ")) ] }".utf8)

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func resourceWithoutDigestIsDueOnEveryRunByDefault() throws {
+    @Test func withoutDigestAResourceIsAlwaysDue() throws {
         let pin = String(repeating: "a", count: 64)
         func refresh(_ keys: String, _ defaults: String = "") throws -> Refresh {
             try read(
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Two threads look for the flaws of a long manifest: those of targets, and those of digests.
-    @Test func theFlawsOfALongManifestAreToldInItsOrder() throws {
+    @Test func flawsAreReportedInTheManifestsOrder() throws {
         func line(_ number: Int, url: String? = nil, digest: Character = "a") -> String {
             let pin = String(repeating: digest, count: 64)
             let url = url ?? "https://h.example/\(number)"
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The blanks between a million resources are longer than any text may be.
-    @Test func whiteSpaceBetweenElementsDoesNotCountAsLongText() throws {
+    @Test func spaceBetweenElementsIsNoLongText() throws {
         let blanks = "\n" + String(repeating: " ", count: 700 << 10) + "\n"
         let resources = ["a", "b", "c"].map { "<resource url=\"https://h.example/\($0)\"/>" }
         let decoded = try read("<manifest>" + resources.joined(separator: blanks) + "</manifest>")
@@ -133,7 +133,7 @@ import Testing
         #expect(refusal.description.hasSuffix("\nand 99980 more"))
     }
 
-    @Test func aManifestWithoutANameIsOwnedByItsStem() throws {
+    @Test func anUnnamedManifestIsOwnedByItsStem() throws {
         let decoded = try read("{ \"resources\": [] }")
         #expect(decoded.manifest.name == nil)
         #expect(decoded.manifest.owner == "m")
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// libxml2 would take it for what it is, and complain to standard error by itself.
-    @Test func anXMLTextInUTF16IsRefusedWithoutAMarkToo() throws {
+    @Test func utf16IsRefusedWithoutAMarkToo() throws {
         let refusal = try #require(throws: ManifestRefusal.self) { try read("<\0m\0/\0>\0") }
         #expect(refusal.description.contains("UTF-16"))
     }
@@ -190,7 +190,7 @@ import Testing
         ("<manifest>\n  é stray</manifest>", 2, 3),
         ("<manifest><!-- é -->\n é<defaults/></manifest>", 2, 2),
     ])
-    func aStrayTextHasThePlaceOfItsFirstCharacter(text: String, line: Int, column: Int) throws {
+    func aStrayTextHasItsFirstCharactersPlace(text: String, line: Int, column: Int) throws {
         let refusal = try #require(throws: ManifestRefusal.self) { try read(text) }
         #expect(refusal.diagnostics.first?.line == line)
         #expect(refusal.diagnostics.first?.column == column)

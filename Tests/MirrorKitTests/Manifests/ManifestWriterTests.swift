@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func whatMetalinkCannotSayIsRefusedWithResourceAndKey() throws {
+    @Test func metalinkRefusesWhatItCannotExpress() throws {
         let path = CaseFiles.project + "/manifests/example.json"
         let manifest = try read(try CaseFiles.bytes(path), path).manifest
         let refusal = try #require(throws: ManifestRefusal.self) {
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func aCharacterThatXMLCannotHoldIsRefused() throws {
+    @Test func xmlRefusesCharactersThatItCannotHold() throws {
         let manifest = try manifest { resource in
             resource.method = .post(body: Template(literal: "a\u{1}"))
         }
@@ -149,7 +149,7 @@ import Testing
         #expect(unplaced(try read(json, "/m.json").manifest) == unplaced(manifest))
     }
 
-    @Test func aMirrorOfTheSameOriginSaysOnlyWhatItDoesNotInherit() throws {
+    @Test func mirrorsOmitWhatTheyInherit() throws {
         let headers = try ["A", "B"].map {
             try HeaderField(name: $0, value: Template(literal: "1"))
         }

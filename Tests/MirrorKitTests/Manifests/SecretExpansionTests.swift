@@ -73,7 +73,7 @@ import Testing
         #expect(try errors(same.joined(separator: ","), []).count == 1)
     }
 
-    @Test func aGrantForOneOriginIsNoneForAnother() throws {
+    @Test func aGrantIsForItsOriginOnly() throws {
         #expect(
             try errors(resource("b.example"), ["TOKEN@https://a.example"]) == [
                 "m.json:2:1: error: ${TOKEN} is not granted to https://b.example"
@@ -81,7 +81,7 @@ import Testing
             ])
     }
 
-    @Test func aGrantWithoutOriginIsForOneOriginOfALocalManifest() throws {
+    @Test func aBareGrantIsForOneLocalOrigin() throws {
         let two = resource("a.example") + ",\n" + resource("b.example")
         #expect(
             try errors(two, ["TOKEN"]) == [
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aMirrorOfAnotherOriginNeedsItsOwnGrant() throws {
+    @Test func aForeignMirrorNeedsItsOwnGrant() throws {
         let mirrored =
             "{ \"url\": \"https://a.example/x\", \"headers\": { \"X\": \"${TOKEN}\" }, \"mirrors\": ["
             + "\"https://b.example/x\", { \"url\": \"https://c.example/x\","

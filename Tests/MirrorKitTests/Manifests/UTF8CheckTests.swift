@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func malformedUTF8IsReportedWithItsOffset() {
+    @Test func malformedBytesAreReportedWithTheirOffset() {
         var check = UTF8Check()
         #expect(check.advance(over: Array("é\nüx".utf8) + [0xFF]) == 6)
         #expect(check.position == TextPosition(line: 2, column: 3))

@@ -28,7 +28,7 @@ import Testing
 
     /// A source that is asked may take hours to answer: what it confirms must still be there.
     @Test(arguments: [true, false])
-    func whatIsConfirmedIsThereAndHasItsBytes(isGone: Bool) async throws {
+    func whatIsConfirmedIsThereWithItsBytes(isGone: Bool) async throws {
         let record = try await tree.put("Caches/a", "hello")
         if isGone {
             #expect(unlink(tree.folder.path + "/Caches/a") == 0)
@@ -46,7 +46,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func whatWasTouchedWhileItsSourceWasAskedIsConfirmed() async throws {
+    @Test func aFileTouchedAmidItsRequestIsConfirmed() async throws {
         let record = try await tree.put("Caches/a", "hello")
         try tree.folder.write("hello", to: "Caches/a")
         let confirmed = Confirmed(record, again: (PromotionTree.time, nil))
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// A person who edits a file may go on while its source is asked.
-    @Test func anEditedFileIsConfirmedOnlyAsItWasSeen() async throws {
+    @Test func anEditIsConfirmedOnlyAsSeen() async throws {
         let record = try await tree.put("Documents/a", "hello")
         try tree.folder.write("edited", to: "Documents/a")
         guard case .file(let edited, _) = try tree.look("Documents/a") else {
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// The row speaks of a file that is gone, so that the next run reads the one that is there.
-    @Test func aFileThatIsRewrittenOnceMoreIsReadByTheNextRun() async throws {
+    @Test func aRewrittenFileIsReadNextRun() async throws {
         let record = try await rewrittenTwice()
         let confirmed = Confirmed(record, isRewritten: true)
         #expect(await tree.confirm(confirmed) == nil)
@@ -81,7 +81,7 @@ import Testing
 
     /// A mode is given to the bytes that were looked at, and to no others.
     @Test(arguments: [(true, UInt32?.none), (false, 0o755)])
-    func aFileToAdoptOrToMakeExecutableMustBeTheOneThatWasSeen(
+    func anAdoptedFileMustBeTheSeenOne(
         isAdoption: Bool, mode: UInt32?
     ) async throws {
         let record = try await rewrittenTwice()

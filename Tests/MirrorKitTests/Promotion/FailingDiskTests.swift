@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible))
-    func aFullDiskFailsTheLandingAndKeepsTheRest() async throws {
+    func aFullDiskFailsOnlyOnePromotion() async throws {
         let disk = try SmallFileSystem(bytes: 2 << 20)
         let tree = try PromotionTree(in: disk.folder.path)
         try await tree.put("Caches/a", "small")
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible), arguments: ["Documents/f", "Caches/f"])
-    func partsOnAnotherFileSystemAreCopiedBesideTheTarget(path: String) async throws {
+    func partsFromAnotherFileSystemAreCopied(path: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write("", to: "tmp/x")
         unlink(folder.path + "/tmp/x")

@@ -28,7 +28,7 @@ import Testing
 
     /// A program that has the folder open writes into it beneath its new name.
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func aFileThatComesIntoTheOldFolderGetsItsName(way: Way) async throws {
+    func newcomersInTheOldFolderKeepTheirNames(way: Way) async throws {
         let ground = try await Ground(way)
         let promoted = try await exchange(ground, at: .exchangedFolder) { old in
             mkdirat(old, "notes", 0o755)
@@ -43,7 +43,7 @@ import Testing
         #expect(ground.leftovers == [])
     }
 
-    @Test func anOldFolderThatCannotBeEmptiedIsTold() async throws {
+    @Test func anOldFolderThatStaysIsReported() async throws {
         let ground = try await Ground(.exchange)
         let promoted = try await exchange(ground, at: .exchangedFolder) { old in
             // Its name is not UTF-8, and mirror cannot write it.
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// The new folder has the file under the name that it had when the folder was built.
-    @Test func aFileThatIsRenamedBeforeTheExchangeKeepsBothNames() async throws {
+    @Test func aFileRenamedBeforeTheExchangeStays() async throws {
         let ground = try await Ground(.exchange)
         _ = try await exchange(ground, at: .committed) { old in
             renameat(old, "same", old, "moved")
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The new folder is made of the folders that are there, so one that is gone would leave files out.
-    @Test func aFolderThatGoesBeforeTheNewOneIsBuiltLeavesNoFileOut() async throws {
+    @Test func aFolderGoneBeforeTheBuildOmitsNothing() async throws {
         let ground = try await Ground(.exchange)
         let deep = ground.folder.path + "/" + ground.path("deep")
         let probe = PromotionProbe(goesOn: { step in

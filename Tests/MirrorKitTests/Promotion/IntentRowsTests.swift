@@ -73,7 +73,7 @@ import Testing
         #expect(try read() == [intent])
     }
 
-    @Test func damagedIntentsAreFoundWhenTheIndexIsOpened() throws {
+    @Test func damagedIntentsAreFoundAtOpening() throws {
         _ = try put([try Self.intent("Documents/a", isFull: true)])
         try index.write { (batch: inout Database) throws(IndexError) in
             try batch.run("UPDATE intents SET kind = 'perhaps'")

@@ -20,7 +20,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func promotionIsReportedOnlyAfterTheRowIsDurable() async throws {
+    @Test func promotionIsReportedAfterADurableRow() async throws {
         let heard = Mutex<[String]>([])
         var probe = PromotionProbe()
         probe.goesOn = { step in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aPartThatIsNotTheOneThatWasVerifiedIsReadAgain(isReplaced: Bool) async throws {
+    func aPartThatChangedIsReadAgain(isReplaced: Bool) async throws {
         let tree = try PromotionTree()
         let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("right", to: "tmp/" + name)
@@ -180,7 +180,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func anEditBetweenTheLookAndTheExchangeIsKept() async throws {
+    @Test func anEditJustBeforeTheExchangeIsKept() async throws {
         let folder = try TemporaryFolder()
         let edits = Atomic<Bool>(false)
         // What the exchange brings out is changed before anybody looks at it: the same as an edit
@@ -229,7 +229,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aFolderAtTheTargetIsInTheWay() async throws {
+    @Test func aFolderAtTheTargetIsAnObstacle() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("x", to: "Caches/f/inner")
         let result = await tree.promote(try tree.landing("Caches/f", "new"))
@@ -278,7 +278,7 @@ import Testing
     }
 
     /// An orphan that is renamed has its old name until then, and may be edited there.
-    @Test func anOrphanThatIsEditedBeforeItsRenameStays() async throws {
+    @Test func anOrphanEditedBeforeItsRenameStays() async throws {
         let folder = try TemporaryFolder()
         let tree = try PromotionTree(
             folder,

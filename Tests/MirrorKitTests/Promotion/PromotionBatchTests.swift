@@ -65,7 +65,7 @@ import Testing
         return account.told
     }
 
-    @Test func eachBatchGoesThroughAllStepsBeforeTheNextOne() async throws {
+    @Test func eachBatchEndsBeforeTheNextBegins() async throws {
         let steps = Mutex<[PromotionStep]>([])
         let tree = try PromotionTree(
             PromotionProbe(goesOn: { step in

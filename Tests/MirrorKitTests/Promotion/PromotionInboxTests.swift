@@ -32,14 +32,14 @@ import Testing
         #expect(count(inbox.next(at: later, greatest: 10)) == 2)
     }
 
-    @Test func aFullBatchGoesAtOnceAndTheRestWaits() throws {
+    @Test func aFullBatchGoesAtOnce() throws {
         var inbox = PromotionInbox()
         for _ in 0..<12 { _ = inbox.add(try work(), at: start, greatest: 10) }
         #expect(count(inbox.next(at: start, greatest: 10)) == 10)
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
     }
 
-    @Test func inboxWakesOnlyForTheFirstWorkAndAFullBatch() throws {
+    @Test func onlyFirstWorkAndFullBatchesWake() throws {
         var inbox = PromotionInbox()
         let news = try (0..<11).map { _ in inbox.add(try work(), at: start, greatest: 10) }
         #expect(news == [true] + Array(repeating: false, count: 8) + [true, true])

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: PromotionStep.allCases, [true, false])
-    func aFirstVersionIsThereWhollyOrNotAtAll(
+    func aFirstVersionIsWholeOrAbsent(
         step: PromotionStep, allowsUnnamedFiles: Bool
     ) async throws {
         let folder = try TemporaryFolder()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: PromotionStep.allCases, ["Documents/f", "Caches/f"])
-    func anUpdateLeavesTheOldOrTheNewVersion(step: PromotionStep, path: String) async throws {
+    func anUpdateLeavesOneOfTwoVersions(step: PromotionStep, path: String) async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put(path, "old")
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: PromotionStep.allCases)
-    func anUpdateWithoutExchangeLeavesTheOldOrTheNewVersion(step: PromotionStep) async throws {
+    func withoutExchangeAnUpdateLeavesOneVersion(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f", "old")
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// After a crash neither a size nor an inode's number tells which bytes a file has.
-    @Test func otherBytesOfTheIntendedSizeAreNotTakenForTheIntended() async throws {
+    @Test func equalSizeDoesNotProveTheIntendedBytes() async throws {
         let folder = try TemporaryFolder()
         try await crash(folder, after: .flushedBytes, allowsUnnamedFiles: false) {
             try $0.landing("Documents/f", "new!")
@@ -117,7 +117,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aTargetThatWasOnlySetAsideComesBack() async throws {
+    @Test func aTargetSetAsideComesBack() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f", "old")
@@ -133,7 +133,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func anEditThatAnExchangeBroughtOutOutlivesADiskThatFailsNext() async throws {
+    @Test func anExchangedEditOutlivesALaterDiskFailure() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f.txt", "old")
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// The flush that fails next makes all parts go, but the edit lies under a part's name.
-    @Test func anEditThatAnExchangeBroughtOutOutlivesAFailedFlush() async throws {
+    @Test func anExchangedEditOutlivesAFailedFlush() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f.txt", "old")
@@ -189,7 +189,7 @@ import Testing
     }
 
     /// Another run of the session would cut the edit to what it trusts of a part.
-    @Test func anEditThatAnExchangeBroughtOutIsNoPart() async throws {
+    @Test func anExchangedEditIsNoPart() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f.txt", "old")
@@ -205,7 +205,7 @@ import Testing
         await failing.promoter.stop()
     }
 
-    @Test func anEditThatAnExchangeBroughtOutIsFoundAgain() async throws {
+    @Test func anExchangedEditIsFoundAgain() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f.txt", "old")
@@ -225,7 +225,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func anEditThatCameOutIsKeptThoughTheTargetChangedAgain() async throws {
+    @Test func anExchangedEditIsKeptBesideLaterChanges() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         let old = try await before.put("Documents/f", "old")
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(arguments: PromotionStep.allCases)
-    func aMovedOrphanIsAtOneOfItsPlaces(step: PromotionStep) async throws {
+    func aMovedOrphanHasOneOfItsPlaces(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
         try await before.put("Caches/old", "same")
@@ -274,7 +274,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aPartThatWasNotRenamedIsLeftToBeContinued() async throws {
+    @Test func aPartNotRenamedIsContinued() async throws {
         let folder = try TemporaryFolder()
         let target = try Target("Caches/f")
         let part = PartRecord(

@@ -60,7 +60,7 @@ import Testing
 
     /// Without a name a file would be fetched again, under the next name that the server suggests.
     @Test(arguments: PromotionStep.allCases)
-    func afterACrashAFileHasItsNameOrNoneIsFixed(step: PromotionStep) async throws {
+    func aCrashFixesNoNameWithoutItsFile(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         let tree = try PromotionTree(folder, PromotionProbe(goesOn: { $0 != step }))
         _ = await tree.promote(try tree.landing("Caches/in/first", "1", serverName: key))

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Folders that may not be written
 
-    @Test func aReadOnlyFolderThatStaysIsNoObstacle() async throws {
+    @Test func aStayingReadOnlyFolderIsNoObstacle() async throws {
         let ground = try await SetGround(.exchange)
         mkdir(ground.folder.path + "/" + ground.path("locked"), 0o555)
         let result = try await ground.promote(asOwner: true)
@@ -34,7 +34,7 @@ import Testing
         #expect(try ground.mode(of: "locked") == 0o555)
     }
 
-    @Test(arguments: Way.allCases) func aReadOnlyFolderOfATargetLeavesTheOldSet(
+    @Test(arguments: Way.allCases) func readOnlyTargetFoldersLeaveTheOldSet(
         way: Way
     ) async throws {
         let ground = try await SetGround(way)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [Way.rename, .renameInDocuments], Obstacle.allCases)
-    func whatComesInTheWayAfterTheCommitKeepsTheJournal(
+    func obstaclesAfterTheCommitKeepTheJournal(
         way: Way, obstacle: Obstacle
     ) async throws {
         let ground = try await SetGround(way)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aManifestIsNotForgottenWhileItsSetIsUnfinished(deleting: Bool) async throws {
+    func anUnfinishedSetKeepsItsManifestRemembered(deleting: Bool) async throws {
         let ground = try await SetGround(.rename)
         _ = try await ground.promote(
             Self.at(.committed, stoppingAt: .committed) {
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// The parts of a committed set were on the disk before the commit.
-    @Test func aFailedFlushLaterLeavesThePartsOfTheSet() async throws {
+    @Test func aLaterFailedFlushLeavesTheSetsParts() async throws {
         let ground = try await SetGround(.rename)
         _ = try await ground.promote(
             Self.at(.committed, stoppingAt: .committed) {
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments], [false, true])
-    func aFolderThatSomebodyRemovedIsTheNewOne(way: Way, crashes: Bool) async throws {
+    func aRemovedFolderBecomesTheNewOne(way: Way, crashes: Bool) async throws {
         let ground = try await SetGround(way)
         let root = ground.folder.path + "/"
         _ = try await ground.promote(
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func anOrphanThatIsEditedBeforeTheFolderIsBuiltSurvivesACrash(way: Way) async throws {
+    func orphanEditsBeforeTheBuildSurviveCrashes(way: Way) async throws {
         let ground = try await SetGround(way)
         let path = ground.path("gone")
         _ = try await ground.promote(
@@ -290,7 +290,7 @@ import Testing
     }
 
     /// A file in a folder whose name a file of the set has now is kept in tmp, and that is told.
-    @Test func aFileWithoutAPlaceIsKeptAndTold() async throws {
+    @Test func aFileWithoutAPlaceIsKept() async throws {
         let ground = try await SetGround(.exchange)
         let (root, path) = (ground.folder.path + "/", ground.path("a"))
         let promoted = try #require(
@@ -307,7 +307,7 @@ import Testing
 
     // MARK: Flushes and limits
 
-    @Test func aFailedFlushOfTheNewFolderIsFinal() async throws {
+    @Test func aFailedFolderFlushIsFinal() async throws {
         let ground = try await SetGround(.exchange)
         let flushes = Atomic<Int>(0)
         var probe = PromotionProbe()
@@ -324,7 +324,7 @@ import Testing
 
     /// A run that may open few files finishes a set of many.
     @Test(arguments: ["Caches/many", "Documents/many"])
-    func aLargeSetIsRecoveredWithFewOpenFiles(folder: String) async throws {
+    func aLargeSetIsRecoveredWithFewDescriptors(folder: String) async throws {
         let ground = try await SetGround(.rename)
         let names = (0..<300).map { "\(folder)/\($0 % 7)/\($0)" }
         try await ground.promoteMany(names, PromotionProbe(goesOn: { $0 != .committed }))

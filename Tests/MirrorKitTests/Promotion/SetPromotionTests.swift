@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, PromotionStep.allCases)
-    func aCrashLeavesTheOldSetOrTheNewOne(way: Way, step: PromotionStep) async throws {
+    func aCrashLeavesTheOldOrNewSet(way: Way, step: PromotionStep) async throws {
         let ground = try await Ground(way)
         _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
         if way.isExchange {
@@ -55,7 +55,7 @@ import Testing
 
     /// Where names cannot be exchanged, the file that is replaced has a second name for a moment.
     @Test(arguments: [PromotionStep.setAside, .placed])
-    func aSetIsFinishedWhereNamesCannotBeExchanged(step: PromotionStep) async throws {
+    func aSetIsFinishedWithoutExchange(step: PromotionStep) async throws {
         let ground = try await Ground(.renameInDocuments)
         var probe = PromotionProbe(goesOn: { $0 != step })
         probe.allowsExchange = false
@@ -72,7 +72,7 @@ import Testing
 
     /// An edit that comes while the set is being finished is not taken for the set's own file.
     @Test(arguments: Way.allCases, [PromotionStep.exchangedFolder, .placed, .flushedNames])
-    func anEditOfANewFileIsNotRecordedAsMirrors(way: Way, step: PromotionStep) async throws {
+    func editsOfNewFilesAreNotOurs(way: Way, step: PromotionStep) async throws {
         guard reaches(step, way) else { return }
         let ground = try await Ground(way)
         let (root, path) = (ground.folder.path + "/", ground.path("a"))
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The rows are written last. Until then, and after a crash before it, the journal knows better.
-    @Test(arguments: Way.allCases) func aFileOfAnInterruptedSetIsNotCalledEdited(
+    @Test(arguments: Way.allCases) func anInterruptedSetIsNotCalledEdited(
         way: Way
     ) async throws {
         let ground = try await Ground(way)
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// One stays where its removal fails, for instance because it is a mount point then.
-    @Test func anEmptyFolderThatASetLeftGoesLater() async throws {
+    @Test func aSetsEmptyFolderGoesLater() async throws {
         let ground = try await Ground(.exchange)
         _ = try await ground.promote()
         let target = try Target(Way.exchange.rawValue)
@@ -140,7 +140,7 @@ import Testing
         #expect(ground.folder.text(of: "tmp/\(full)/note") == "mine")
     }
 
-    @Test(arguments: Way.allCases) func whatStandsInTheWayLeavesTheOldSet(way: Way) async throws {
+    @Test(arguments: Way.allCases) func anObstacleLeavesTheOldSet(way: Way) async throws {
         let ground = try await Ground(way)
         let result = try await ground.promote { _ in
             try ground.folder.write([1], to: ground.path("deep/b/in/the/way"))
@@ -155,8 +155,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test(arguments: Way.allCases) func anOrphanThatWasEditedLeavesTheOldSet(way: Way) async throws
-    {
+    @Test(arguments: Way.allCases) func anEditedOrphanLeavesTheOldSet(way: Way) async throws {
         let ground = try await Ground(way)
         let result = try await ground.promote { _ in
             try ground.folder.write(Array("edited".utf8), to: ground.path("gone"))
@@ -182,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func aFolderWithAnEditedFileIsNotExchanged(way: Way) async throws {
+    func foldersWithEditedFilesAreNotExchanged(way: Way) async throws {
         let ground = try await Ground(way)
         try ground.folder.write(Array("edited".utf8), to: ground.path("same"))
         #expect(try await ground.promote().promoted?.way == .rename)
@@ -192,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func otherBytesAtATargetGetAConflictName(way: Way) async throws {
+    func otherBytesGetAConflictName(way: Way) async throws {
         let ground = try await Ground(way)
         try ground.folder.write(Array("theirs".utf8), to: ground.path("deep/b"))
         let promoted = try #require(try await ground.promote().promoted)
@@ -204,7 +203,7 @@ import Testing
 
     /// What is written into the old folder between the look and the exchange is not lost.
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func whatComesInTheLastMomentIsGivenBack(way: Way) async throws {
+    func lateFilesAreGivenBack(way: Way) async throws {
         let ground = try await Ground(way)
         let folder = ground.folder
         let (added, edited) = (ground.path("late/new"), ground.path("same"))
@@ -227,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
-    func aCrashAfterTheExchangeGivesBackWhatCameInTheLastMoment(way: Way) async throws {
+    func aCrashAfterTheExchangeReturnsLateFiles(way: Way) async throws {
         let ground = try await Ground(way)
         let folder = ground.folder
         let added = ground.path("late")
@@ -245,7 +244,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aFolderWithALinkInItIsNotExchanged() async throws {
+    @Test func aFolderWithALinkIsNotExchanged() async throws {
         let ground = try await Ground(.exchange)
         symlink("a", ground.folder.path + "/" + ground.path("link"))
         #expect(try await ground.promote().promoted?.way == .rename)
@@ -253,7 +252,7 @@ import Testing
         #expect(ground.leftovers == [])
     }
 
-    @Test func aFolderWithAFileOfAnotherManifestIsNotExchanged() async throws {
+    @Test func foldersWithForeignFilesAreNotExchanged() async throws {
         let ground = try await Ground(.exchange)
         let tree = try PromotionTree(ground.folder)
         var record = try await tree.put(ground.path("other"), "other")
@@ -277,7 +276,7 @@ import Testing
 
     /// A reader in the middle of a journal sees the rows of the versions that are there.
     @Test(arguments: [Way.exchange, .renameInDocuments], [PromotionStep.committed, .placed])
-    func aReaderInBetweenSeesTheRowsOfWhatIsThere(way: Way, step: PromotionStep) async throws {
+    func readersInBetweenSeeRowsOfPresentFiles(way: Way, step: PromotionStep) async throws {
         let ground = try await Ground(way)
         _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
         let root = try RootDirectory(opening: ground.folder.path)
@@ -295,7 +294,7 @@ import Testing
         try reader.close()
     }
 
-    @Test func aFailedFlushBeforeTheCommitLeavesTheOldSet() async throws {
+    @Test func aFailedFlushBeforeTheCommitChangesNothing() async throws {
         let ground = try await Ground(.exchange)
         var probe = PromotionProbe()
         probe.flushError = { Errno(number: EIO, call: "fsync", path: "x") }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct TouchedFoldersTests {
     /// A failed flush would be final, and cost every part. What was renamed into the folder is gone, too.
-    @Test func aFolderThatSomebodyRemovedIsNoFailedFlush() throws {
+    @Test func aRemovedFolderIsNoFailedFlush() throws {
         let folder = try TemporaryFolder()
         try folder.write("x", to: "Caches/a/x")
         try folder.write("y", to: "Caches/b/y")

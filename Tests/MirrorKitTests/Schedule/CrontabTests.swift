@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: [
         "", "# mine\n", "a\r\nb\r\n", "no line break at the end", "\n\n", "5 4 * * * x\n\n",
     ])
-    func whatWasThereIsThereAfterAScheduleCameAndWent(text: String) {
+    func aCrontabIsRestoredAfterASchedule(text: String) {
         var table = Crontab(Array(text.utf8))
         table.add(lines)
         var later = Crontab(table.bytes)

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A hundred requests that wait for the table read the index once, also if a run commits meanwhile.
-    @Test func aTableOfAMomentAgoIsNotMadeAgain() throws {
+    @Test func aRecentTableIsNotMadeAgain() throws {
         let search = DigestSearch(watch, shortestRest: .seconds(3600))
         _ = try put("Caches/a", [1])
         try search.prepare(CancellationFlag())

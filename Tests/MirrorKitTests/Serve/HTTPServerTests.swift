@@ -80,7 +80,7 @@ import Testing
     }
 
     /// Whoever takes bytes has time, as long as it takes them.
-    @Test func aClientThatReadsSlowlyGetsTheWholeFile() async throws {
+    @Test func aSlowClientGetsTheWholeFile() async throws {
         let bytes = TestBytes.make(20_000_000, seed: 3)
         // On a busy machine the other request takes longer than a client may take nothing.
         let server = try server(of: bytes) { ($0.requestSeconds, $0.idleSeconds) = (1, 600) }
@@ -99,7 +99,7 @@ import Testing
 
     /// A file that was cut in its place has fewer bytes than its head promises.
     @Test(arguments: [1000, 1_000_000])
-    func aFileThatBecameShorterIsNoWholeAnswer(_ size: Int) async throws {
+    func aShortenedFileIsNoWholeAnswer(_ size: Int) async throws {
         let bytes = TestBytes.make(size / 2, seed: 4)
         let server = try server(of: bytes, size: Int64(size)) { $0.idleSeconds = 1 }
         defer { server.stop() }
@@ -144,7 +144,7 @@ import Testing
 
     /// The rest would never come, or be of another version; the client shall not wait for either.
     @Test(arguments: Change.allCases)
-    func aFileThatChangesWhileItIsSentEndsItsConnection(_ change: Change) async throws {
+    func aFileChangedWhileSentEndsItsConnection(_ change: Change) async throws {
         let bytes = TestBytes.make(20_000_000, seed: 5)
         let server = try server(of: bytes) { $0.idleSeconds = 300 }
         defer { server.stop() }

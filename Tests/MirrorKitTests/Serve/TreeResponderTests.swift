@@ -11,7 +11,7 @@ import Testing
 @Suite struct TreeResponderTests {
     /// The rows of a set are written last, and an interrupted set may wait for long.
     @Test(arguments: SetGround.Way.allCases, [PromotionStep.placed, .cleaned])
-    func aFileOfASetIsServedBeforeItsRowIsWritten(
+    func aSetsFileIsServedBeforeItsRow(
         way: SetGround.Way, step: PromotionStep
     ) async throws {
         let ground = try await SetGround(way)

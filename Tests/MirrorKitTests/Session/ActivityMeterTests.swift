@@ -83,7 +83,7 @@ import Testing
         #expect(meter.activity.number == 1)
     }
 
-    @Test func anEvictionTellsThatItLooksAndThatItRemoves() async throws {
+    @Test func anEvictionReportsLookingAndRemoving() async throws {
         try await session.sync(manifest)
         let meter = ActivityMeter()
         try await ActivityMeter.$current.withValue(meter) {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct AgreementTests {
     private let bytes = TestBytes.make(300_000, seed: 1)
 
-    @Test func whatThePlanSaysIsWhatTheEventsTell() async throws {
+    @Test func eventsAgreeWithThePlan() async throws {
         let rig = try SessionRig()
         var kept = try rig.resource("Caches/kept.bin", bytes)
         kept.refresh = .never
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["Documents/A.bin", "Documents/a.bin/b", "Documents/\u{212A}/x"])
-    func targetsThatCannotStandBesideEachOtherAreRefused(path: String) async throws {
+    func collidingTargetsAreRefused(path: String) async throws {
         let rig = try SessionRig()
         let resources = try ["Documents/a.bin", "Documents/k/x", path].map {
             try rig.resource($0, bytes)
@@ -63,7 +63,7 @@ import Testing
         #expect(rig.origin.requests.isEmpty)
     }
 
-    @Test func credentialsAreAskedForOnceAndSentToTheirOrigin() async throws {
+    @Test func credentialsAreAskedOnceForTheirOrigin() async throws {
         let rig = try SessionRig()
         let one = try rig.resource("Caches/1.bin", bytes)
         let two = try rig.resource("Caches/2.bin", bytes)
@@ -172,7 +172,7 @@ import Testing
         #expect(rig.origin.requests.isEmpty)
     }
 
-    @Test func credentialsThatCannotBeHadEndTheRunBeforeAnyRequest() async throws {
+    @Test func missingCredentialsEndTheRunBeforeRequests() async throws {
         struct NoToken: Error, CustomStringConvertible {
             let description = "the refresh token has expired."
         }
@@ -192,7 +192,7 @@ import Testing
         #expect(rig.origin.requests.isEmpty)
     }
 
-    @Test func aKeptFileIsVerifiedAsItWasWhenItCame() async throws {
+    @Test func aKeptFileKeepsItsVerification() async throws {
         let rig = try SessionRig()
         var unpinned = try rig.resource("Caches/a.bin", bytes)
         unpinned.refresh = .never

@@ -25,7 +25,7 @@ import Testing
         return try #require(summary)
     }
 
-    @Test func aCancelledRunKeepsItsPartAndTheNextOneGoesOn() async throws {
+    @Test func theNextRunContinuesACancelledRunsPart() async throws {
         let rig = try SessionRig(holdingAfter: 1_000_000)
         let manifest = Manifest(name: "m", resources: [try rig.resource("Documents/a.bin", bytes)])
         let run = rig.session.execute(try await rig.session.plan(manifest))

@@ -5,7 +5,7 @@ import Testing
 
 /// A target is cancelled while it waits: it ends at once, and nobody asks for it later.
 @Suite(.timeLimit(.minutes(2))) struct CancelledTargetTests {
-    @Test func aFileBeyondTheWindowIsNotAskedFor() async throws {
+    @Test func cancelledFilesBeyondTheWindowAreNotRequested() async throws {
         let rig = try SessionRig(holdingAfter: 0) { $0.jobs = 4 }
         defer { rig.origin.release() }
         let names = (1000..<1400).map { "Caches/f\($0)" }
@@ -31,7 +31,7 @@ import Testing
         #expect(!rig.origin.requests.contains { $0.contains(last.name) })
     }
 
-    @Test func theOtherFileOfTheSameRequestIsFetched() async throws {
+    @Test func theRequestsOtherFileIsFetched() async throws {
         let rig = try SessionRig(holdingAfter: 1)
         defer { rig.origin.release() }
         let a = try rig.resource("Caches/a/f", [1, 2, 3])

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["Content-Type: text/plain"]])
-    func theTimeUntilWhichItIsFreshIsKept(_ others: [String]) async throws {
+    func freshnessUntilATimeIsKept(_ others: [String]) async throws {
         let (before, after) = try await rows(second: ["Cache-Control: max-age=3600"] + others)
         #expect(before.freshUntil == nil)
         #expect(try #require(after.freshUntil) > after.confirmedAt)
@@ -97,7 +97,7 @@ import Testing
         #expect(after.mediaType == "text/plain")
     }
 
-    @Test func anAnswerWithoutAMediaTypeTakesNoneAway() async throws {
+    @Test func withoutAMediaTypeTheFormerOneStays() async throws {
         let (before, after) = try await rows(first: ["Content-Type: text/plain"])
         #expect(after == row(before, timesOf: after))
     }

@@ -29,7 +29,7 @@ import Testing
         "UPDATE files SET sha256 = x'00' WHERE path = 'Caches/f1700'",
         "UPDATE files SET path = '../f1700' WHERE path = 'Caches/f1700'",
     ])
-    func nonsenseThatThePlanFindsIsHealedInTheSameRun(sql: String) async throws {
+    func nonsenseFoundByThePlanIsHealed(sql: String) async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let root = try RootDirectory(opening: rig.folder.path + "/root")
@@ -44,7 +44,7 @@ import Testing
         try await healed(rig, manifest)
     }
 
-    @Test func pagesThatAreLostAreHealedInTheSameRun() async throws {
+    @Test func lostPagesAreHealedInTheSameRun() async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let path = ".mirror/index.sqlite"
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// One damaged key makes SQLite deliver rows out of their order, which it does not say.
-    @Test func rowsOutOfOrderMakeNoFileAnOrphan() async throws {
+    @Test func rowsOutOfOrderOrphanNothing() async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         try rename("Caches/f1700", "Caches/f9700", in: rig)

@@ -5,7 +5,7 @@ import Testing
 
 /// What is said about one target directly after `execute`, when the run has not begun.
 @Suite(.timeLimit(.minutes(5))) struct EarlySteeringTests {
-    @Test func aTargetThatIsCancelledAtOnceIsNotFetched() async throws {
+    @Test func aTargetCancelledAtOnceIsNotFetched() async throws {
         for _ in 0..<20 {
             let (rig, plan, a, b) = try await planOfTwo()
             let run = rig.session.execute(plan)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aPauseOfAllThatEndsAtOnceHoldsNothingBack() async throws {
+    @Test func aShortPauseOfAllDelaysNothing() async throws {
         let (rig, plan, _, _) = try await planOfTwo()
         let run = rig.session.execute(plan)
         await rig.session.pauseAll()

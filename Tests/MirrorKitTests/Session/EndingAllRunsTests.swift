@@ -6,7 +6,7 @@ import Testing
 
 /// `cancelAll` while runs have not begun.
 @Suite(.timeLimit(.minutes(15))) struct EndingAllRunsTests {
-    @Test func aRunThatWaitsForCredentialsEndsWithTheOthers() async throws {
+    @Test func aRunWaitingForCredentialsEndsToo() async throws {
         let rig = try SessionRig()
         let plan = try await planOfOne(rig)
         let session = rig.session
@@ -19,7 +19,7 @@ import Testing
         #expect(rig.bytes("Caches/a") == nil)
     }
 
-    @Test func aRunWaitsForNoCredentialsThatNeverComeOnceItIsToEnd() async throws {
+    @Test func anEndingRunWaitsForNoCredentials() async throws {
         let rig = try SessionRig()
         let plan = try await planOfOne(rig)
         let missing = MissingCredentials()
@@ -36,7 +36,7 @@ import Testing
         #expect(try await end(of: other.execute(plan)) == 0)
     }
 
-    @Test func aRunThatIsToEndAsksForNoCredentials() async throws {
+    @Test func anEndingRunAsksForNoCredentials() async throws {
         let rig = try SessionRig()
         let plan = try await planOfOne(rig)
         let asked = Mutex(0)
@@ -85,7 +85,7 @@ import Testing
         #expect(rig.origin.requests.isEmpty)
     }
 
-    @Test func aDeadlineBeyondAllClocksDoesNotEndARun() async throws {
+    @Test func anUnreachableDeadlineEndsNoRun() async throws {
         let rig = try SessionRig()
         let plan = try await planOfOne(rig)
         var options = RunOptions()
@@ -97,7 +97,7 @@ import Testing
         #expect(try await end(of: rig.session.execute(plan, options: options)) == 0)
     }
 
-    @Test func aRunThatWasJustAskedForEndsWithTheOthers() async throws {
+    @Test func aRunJustAskedForEndsToo() async throws {
         for _ in 0..<20 {
             let rig = try SessionRig(holdingAfter: 0)
             let plan = try await planOfOne(rig)

@@ -19,7 +19,7 @@ import Testing
         return messages
     }
 
-    @Test func eventsAreReadInOrderAndThenTheErrorIsThrown() async throws {
+    @Test func eventsComeInOrderBeforeTheError() async throws {
         let control = RunControl()
         for number in 0..<5 { control.send(event(number)) }
         control.finish(throwing: MirrorError(.noSpace, "full"))
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// The same holds when there is always something to read, so the task never waits.
-    @Test func aTaskThatIsCancelledReadsNoMoreThanWasTold() async throws {
+    @Test func aCancelledTaskReadsNoFurtherEvents() async throws {
         let control = RunControl()
         for number in 0..<10 { control.send(event(number)) }
         let run = Run(control)

@@ -23,7 +23,7 @@ import Testing
     }
 
     /// File systems note a read once a day at most, or never (mount(8), `relatime` and `noatime`).
-    @Test func whatAReaderHadLastGoesLastWhateverTheFileSystemSays() async throws {
+    @Test func whatWasReadLastIsEvictedLast() async throws {
         let rig = try SessionRig()
         let read = try rig.resource("Caches/z.bin", [1, 2, 3])
         let idle = try rig.resource("Caches/a.bin", [4, 5, 6])

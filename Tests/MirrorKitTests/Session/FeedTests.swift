@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Nobody gets an answer before everybody has asked.
-    @Test func filesThatWaitForARetryDoNotKeepOthersWaiting() async throws {
+    @Test func retriesDoNotKeepOthersWaiting() async throws {
         let asked = Mutex<Set<String>>([])
         let origin = ClosureOrigin { request, _, connection in
             let isOpen = asked.withLock { asked in

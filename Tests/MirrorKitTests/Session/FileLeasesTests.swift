@@ -36,7 +36,7 @@ import Testing
         #expect(log.all == ["first", "second"])
     }
 
-    @Test func aReaderWaitsForALandingThatHasBegun() async throws {
+    @Test func aReaderWaitsForAPromotionUnderWay() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         leases.begin(target) { log.add("landing") }
         let reader = Task {
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The landing in front of it waits for that file, perhaps, or for somebody who waits for it.
-    @Test func aTaskThatReadsAFileDoesNotWaitBehindALanding() async throws {
+    @Test func aReadingTaskDoesNotWaitForPromotions() async throws {
         let (leases, log) = (FileLeases(), Log())
         let (a, b) = (try Target("Caches/a"), try Target("Caches/b"))
         let other = try await leases.take(b)
@@ -131,7 +131,7 @@ import Testing
 
     /// A set that waited for one file keeps it while it looks at the others, and gives it back if one of
     /// them is read: whoever reads that one may want the first.
-    @Test func aSetTakesAllOfItsFilesOrWaits() async throws {
+    @Test func aSetTakesAllFilesOrWaits() async throws {
         let leases = FileLeases()
         let targets = try ["Caches/a", "Caches/b"].map { try Target($0) }
         let taken = Mutex<[Target]>([])

@@ -43,7 +43,7 @@ import Testing
 
     /// The part has room in tmp, the file has none in Caches.
     @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
-    func aBodyIsJudgedOnTheFileSystemOfItsAreaToo() throws {
+    func aBodyIsJudgedOnItsFileSystem() throws {
         let caches = folder.path + "/Caches"
         #expect(mkdir(caches, 0o755) == 0)
         let small = try SmallFileSystem(bytes: 1 << 20, at: caches)

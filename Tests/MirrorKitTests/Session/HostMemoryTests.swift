@@ -39,7 +39,7 @@ import Testing
 
     /// Nobody is answered before so many have asked: with the number that a run begins with by itself
     /// the last of them would never ask.
-    @Test func runBeginsWithTheRememberedPaceOfAHost() async throws {
+    @Test func aRunBeginsAtTheRememberedPace() async throws {
         let count = 30
         let asked = Mutex(0)
         let gate = Semaphore()

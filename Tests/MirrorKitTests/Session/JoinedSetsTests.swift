@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct JoinedSetsTests {
     /// The first run has the loop's whole window, and no byte has come, when the second one begins.
     /// The failure of `stranger` says that the second one has asked for its targets by then.
-    @Test func aSecondRunOfASetLargerThanTheWindowJoinsTheFirst() async throws {
+    @Test func aLargeSetJoinsAnotherRunsSet() async throws {
         let rig = try SessionRig(holdingAfter: 0) {
             $0.jobs = 4
             $0.onConflict = .keep

@@ -9,7 +9,7 @@ import Testing
 /// The root's lock is free as soon as a session has failed, whatever its threads do next.
 @Suite(.timeLimit(.minutes(5))) struct LockReleaseTests {
     /// A watch whose disk was full for a while found its own lock taken at each later try.
-    @Test func aSessionThatCannotOpenTheIndexLetsTheLockGo() async throws {
+    @Test func aSessionWithoutItsIndexReleasesTheLock() async throws {
         let folder = try TemporaryFolder()
         // A folder in its place is an index that cannot be opened.
         try folder.write("x", to: "root/.mirror/index.sqlite/x")
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// One caller's opening serves the others; how long each waits is its own affair.
-    @Test func whoWaitsForTheLockIsNotRefusedWithThoseWhoDoNot() async throws {
+    @Test func aWaitingRunIsNotRefusedWithOthers() async throws {
         let folder = try TemporaryFolder()
         let place = folder.path + "/root"
         let manifest = Manifest(name: "m", resources: [])

@@ -58,7 +58,7 @@ private final class Held: Sendable {
     }
 
     /// Threads live on while they are given work, and one piece may hold the last reference to a lock.
-    @Test func aThreadKeepsNothingOfTheWorkThatItDid() async throws {
+    @Test func aThreadKeepsNothingOfItsWork() async throws {
         let (held, begun, left) = (Held(), Arrivals(), Arrivals())
         let count = 16
         for round in 1...2 {

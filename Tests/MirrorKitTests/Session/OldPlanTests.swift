@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The file is as its row says, and that is another version's row by now.
-    @Test func aFileThatAnotherRunReplacedIsNotKept() async throws {
+    @Test func filesReplacedByAnotherRunAreNotKept() async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let plan = try await rig.session.plan(manifest)
@@ -96,7 +96,7 @@ import Testing
         #expect(ends.failed["Caches/pinned.bin"]?.code == .sourceChanged)
     }
 
-    @Test func untouchedFilesAreKeptHoweverOldThePlanIs() async throws {
+    @Test func oldPlansKeepUntouchedFiles() async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let plan = try await rig.session.plan(manifest)
@@ -142,7 +142,7 @@ import Testing
         #expect(summary.exit == 69)
     }
 
-    @Test func anEditThatIsGoneIsNotReportedAsKept() async throws {
+    @Test func aVanishedEditIsNotReportedAsKept() async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         try rig.folder.write("edited", to: "root/Documents/fresh.bin")
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aPlanIsCarriedOutInItsOwnRootOnly(isThere: Bool) async throws {
+    func aPlanRunsInItsOwnRootOnly(isThere: Bool) async throws {
         let rig = try SessionRig()
         let plan = try await rig.session.plan(try await synced(rig))
         let path = rig.folder.path + "/other"
@@ -171,7 +171,7 @@ import Testing
     }
 
     /// Where there was no folder when the plan was made, its path says which root was meant.
-    @Test func aPlanForARootThatIsNotThereYetIsForNoOther() async throws {
+    @Test func aPlanBelongsToItsMissingRoot() async throws {
         let rig = try SessionRig()
         let manifest = Manifest(
             name: "m", resources: [try rig.resource("Caches/a.bin", [1, 2, 3])])

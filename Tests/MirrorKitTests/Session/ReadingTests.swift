@@ -7,7 +7,7 @@ import Testing
 
 /// What is left of a look at a tree when it is over.
 @Suite(.timeLimit(.minutes(15))) struct ReadingTests {
-    @Test func readingLeavesNoSQLiteFilesEvenWhileIndexIsHeldOpen() async throws {
+    @Test func readingLeavesNoSQLiteFiles() async throws {
         let rig = try SessionRig()
         let resource = try rig.resource("Caches/a.bin", TestBytes.make(1000, seed: 1))
         try await rig.session.sync(Manifest(name: "m", resources: [resource]))

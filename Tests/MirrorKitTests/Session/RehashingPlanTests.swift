@@ -8,7 +8,7 @@ import Testing
 /// Drift that no stamp tells of, as of a disk that lost bytes: found where every file is read.
 @Suite(.timeLimit(.minutes(15))) struct RehashingPlanTests {
     @Test(arguments: [true, false])
-    func bytesThatChangedUnderTheSameStampAreFoundWhenTheyAreRead(isPinned: Bool) async throws {
+    func changedBytesUnderOneStampAreFound(isPinned: Bool) async throws {
         let rig = try SessionRig()
         var resource = try rig.resource("Caches/a.bin", [1, 2, 3])
         resource.refresh = .never

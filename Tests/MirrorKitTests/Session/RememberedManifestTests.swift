@@ -54,7 +54,7 @@ import Testing
     }
 
     /// What is remembered is what the run was about, also when the file is read again meanwhile.
-    @Test func aTextThatIsReadDuringARunIsNotTheOneThatIsRemembered() async throws {
+    @Test func aRunRemembersTheTextThatItRead() async throws {
         try write("m.json")
         let read = ByteHasher.digest(.sha256, of: try #require(ground.bytes(of: "m.json")))
         let session = try session("root")
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// However a first run ends, the next one can do without being told its manifest.
-    @Test func aManifestIsRememberedWhileItsFirstRunIsUnderWay() async throws {
+    @Test func aManifestIsRememberedDuringItsFirstRun() async throws {
         let shelf = MemoryShelf()
         shelf.put("/b", TestBytes.make(200_000, seed: 1))
         let origin = ShelfOrigin(shelf, holdingAfter: 1000)
@@ -130,7 +130,7 @@ import Testing
         #expect(known.map(\.place) == [ground.path + "/elsewhere/" + place])
     }
 
-    @Test func aPlaceFartherAwayIsFoundWhereItWas() async throws {
+    @Test func aFartherPlaceIsFoundWhereItWas() async throws {
         try write("job/ci/m.json")
         try await sync("job/root", "job/ci/m.json")
         try move("job/root", "moved")
@@ -139,7 +139,7 @@ import Testing
         #expect(loaded.manifests.map(\.name) == ["maps"])
     }
 
-    @Test func whatWasBesideARootThatMovedAloneIsServedFromItsCopy() async throws {
+    @Test func aRootMovedAloneUsesTheCopy() async throws {
         try write("job/m.json")
         try await sync("job/root", "job/m.json")
         try ground.write([], to: "far/.keep")
@@ -169,7 +169,7 @@ import Testing
         return status.st_ctim.tv_sec * 1_000_000_000 + status.st_ctim.tv_nsec
     }
 
-    @Test func anotherTextIsCopiedAndTheCopyBeforeGoes() async throws {
+    @Test func aNewTextReplacesTheCopy() async throws {
         try write("m.json")
         try await sync("root", "m.json")
         let first = ground.names(in: "root/.mirror/manifests")
@@ -207,7 +207,7 @@ import Testing
         #expect(lenient.notices.first?.remedy == Remedy(.nameManifest, "maps"))
     }
 
-    @Test func anotherManifestAtAPlaceDoesNotTakeTheName() async throws {
+    @Test func anotherManifestDoesNotTakeTheName() async throws {
         try write("a.json", name: "a")
         try write("b.json", name: "b", target: "Caches/b")
         try await sync("root", "a.json", "b.json")

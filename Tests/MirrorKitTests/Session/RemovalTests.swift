@@ -7,7 +7,7 @@ import Testing
 
 /// Orphans that cannot be removed.
 @Suite(.timeLimit(.minutes(15))) struct RemovalTests {
-    @Test func anOrphanThatChangedAfterThePlanIsKeptAndTold() async throws {
+    @Test func anOrphanChangedAfterThePlanIsKept() async throws {
         let rig = try SessionRig()
         let kept = try rig.resource("Caches/kept", [1])
         let orphan = try rig.resource("Caches/orphan", [2])
@@ -46,7 +46,7 @@ import Testing
             ("Caches/КАРТА", "Caches/карта", "Caches/КАРТа"),
             ("Caches/Maps/12", "Caches/maps/12", "Caches/mAPS/12"),
         ], [true, false])
-    func aFileWhoseNameChangedInCaseOnlyIsNotRemoved(
+    func aChangeOfCaseRemovesNoFile(
         spellings: (old: String, new: String, other: String), isPinned: Bool
     ) async throws {
         let (old, new, other) = spellings
@@ -81,7 +81,7 @@ import Testing
         #expect(last.forgotten.isEmpty)
     }
 
-    @Test func theOldNameOfAFileThatIsNewUnderAnotherSpellingIsForgotten() async throws {
+    @Test func aRespelledFilesOldNameIsForgotten() async throws {
         let rig = try SessionRig()
         let folder = rig.folder.path + "/root/"
         var resource = try rig.resource("Caches/Map", [1])
@@ -110,7 +110,7 @@ import Testing
         #expect(try await rig.session.plan(manifest, options: planning).forgotten.isEmpty)
     }
 
-    @Test func theOldSpellingOfAFileIsNoSourceOfAnother() async throws {
+    @Test func theOldSpellingIsNoSourceOfAnother() async throws {
         let rig = try SessionRig()
         let folder = rig.folder.path + "/root/"
         var resource = try rig.resource("Caches/Map", [1])
@@ -132,7 +132,7 @@ import Testing
         #expect(rig.bytes("Documents/another") == [1])
     }
 
-    @Test func anOtherNameOfAnAdoptedFileIsRemoved() async throws {
+    @Test func anAdoptedFilesOtherNameGoes() async throws {
         let rig = try SessionRig()
         var resource = try rig.resource("Caches/old", [1])
         resource.digests = [ByteHasher.digest(.sha256, of: [1])]

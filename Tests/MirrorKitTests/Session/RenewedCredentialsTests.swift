@@ -93,7 +93,7 @@ import Testing
     }
 
     /// What had come by then stays.
-    @Test func aTokenThatExpiresAmidAFileCostsNoByte() async throws {
+    @Test func anExpiredTokenCostsNoByte() async throws {
         let stage = try SessionStage(
             """
               on GET /a
@@ -127,7 +127,7 @@ import Testing
         #expect(stage.scenario.script.complaints == [])
     }
 
-    @Test func aServerThatRefusesEachTokenIsAskedAboutOnce() async throws {
+    @Test func aServerThatRefusesTokensIsAskedOnce() async throws {
         let replies = ["a", "b", "c"].map { name in
             """
               on always GET /\(name)
@@ -146,7 +146,7 @@ import Testing
         #expect(tokens.asked == 2)
     }
 
-    @Test func whatTheProgramThrowsIsPartOfTheFailure() async throws {
+    @Test func theProgramsErrorIsInTheFailure() async throws {
         struct NoToken: Error, CustomStringConvertible {
             let description = "the refresh token has expired."
         }
@@ -166,7 +166,7 @@ import Testing
         #expect(errors.first?.message.contains("the refresh token has expired (from") == true)
     }
 
-    @Test func aRunThatIsToEndDoesNotWaitForThem() async throws {
+    @Test func anEndingRunDoesNotWaitForRenewal() async throws {
         let (stage, tokens) = (try refusing(), Tokens())
         defer { stage.end() }
         let (never, end) = AsyncStream.makeStream(of: Void.self)

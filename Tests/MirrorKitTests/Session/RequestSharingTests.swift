@@ -33,12 +33,12 @@ import Testing
     }
 
     /// A page of a portal may be the one and not the other.
-    @Test func fileThatIsNoPageDoesNotShareARequestWithOneThatMayBe() async throws {
+    @Test func pagesAndOtherFilesShareNoRequest() async throws {
         #expect(try await requests { $0.target = try Target("Caches/2.json") } == 2)
         #expect(try await requests { $0.target = try Target("Caches/2.html") } == 1)
     }
 
-    @Test func resourcesWithDifferentDeclarationsDoNotShareARequest() async throws {
+    @Test func differentDeclarationsShareNoRequest() async throws {
         let digest = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
         #expect(try await requests { $0.size = 5 } == 2)
         #expect(try await requests { $0.mediaType = MediaRange("text/plain") } == 2)

@@ -6,7 +6,7 @@ import Testing
 
 /// When a program has left a run, it can wait for the moment in which the root is free again.
 @Suite(.timeLimit(.minutes(5))) struct RunEndTests {
-    @Test func aCancelledSyncThrowsWhenTheLockIsFree() async throws {
+    @Test func aCancelledSyncThrowsAfterUnlocking() async throws {
         for _ in 0..<10 {
             let (rig, manifest) = try stage()
             let sync = Task { try await rig.session.sync(manifest) }
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func theEndOfALoopThatWasLeftCanBeAwaited() async throws {
+    @Test func theEndAfterLeavingTheLoopIsAwaitable() async throws {
         for _ in 0..<10 {
             let (rig, manifest) = try stage()
             let run = rig.session.execute(try await rig.session.plan(manifest))

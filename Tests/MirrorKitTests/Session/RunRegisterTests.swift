@@ -54,7 +54,7 @@ import Testing
         #expect(heard == [[5], [6, 7]])
     }
 
-    @Test func messageAfterAQuietTimeIsDeliveredAtOnce() throws {
+    @Test func aMessageAfterQuietIsDeliveredAtOnce() throws {
         let (register, told) = (RunRegister(), Semaphore())
         let reader = try RigReader(register) { _, _ in told.post() }
         for _ in 0..<3 {
@@ -66,7 +66,7 @@ import Testing
         reader.stop()
     }
 
-    @Test func onlyFailuresAreSettledBeforeTheLoopGoesOn() throws {
+    @Test func onlyFailuresAreSettledWithinTheLoop() throws {
         let (register, gate, told) = (RunRegister(), Semaphore(), Box<[Int]>([]))
         let reader = try RigReader(register) { job, _ in
             if job == 1 { gate.wait() }
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Otherwise a receiver that is slower than the network would fill the memory.
-    @Test func aReceiverThatDoesNotKeepUpHoldsTheNetworkBack() async throws {
+    @Test func aSlowReceiverHoldsTheNetworkBack() async throws {
         let size = 60_000
         let origin = ClosureOrigin { _, _, connection in
             connection.answer(

@@ -234,7 +234,7 @@ import Testing
     }
 
     /// Each reader begins before the one before it ends: each file is free now and then, and never both.
-    @Test func aSetOfWhichSomeFileIsAlwaysReadIsLeft() async throws {
+    @Test func aSetWithAlwaysReadFilesIsLeft() async throws {
         let replies = ["v1", "v2"].flatMap { version in
             ["a", "b"].map { name in
                 """

@@ -22,7 +22,7 @@ import Testing
         return endings
     }
 
-    @Test func aConflictThatIsKeptLeavesTheRequestToTheOthers() async throws {
+    @Test func aKeptConflictLeavesTheRequestToOthers() async throws {
         let stage = try SessionStage(
             """
               on GET /u
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The second run has joined the first one's transfer of `a` when its `b` is there.
-    @Test func aRunThatIsLeftLeavesTheTargetToTheOther() async throws {
+    @Test func leavingARunLeavesTargetsToOthers() async throws {
         let stage = try SessionStage(
             """
               on GET /a
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Like the one before, but it is the second that does not want to wait any more.
-    @Test func aRunThatJoinedAnotherCanEndBeforeIt() async throws {
+    @Test func aJoinedRunCanEndFirst() async throws {
         let stage = try SessionStage(
             """
               on GET /a
@@ -106,7 +106,7 @@ import Testing
         #expect(try await endings(first) == ["done a"])
     }
 
-    @Test func aPlanCanBeExecutedAgainThoughAServerNamedItsFile() async throws {
+    @Test func aPlanWithServerNamesRunsTwice() async throws {
         let named = """
               on GET /u
                 reply
@@ -130,7 +130,7 @@ import Testing
         #expect(stage.read("named") == SessionStage.v1)
     }
 
-    @Test func bytesThatAreGoneFromTheTreeAreFetched() async throws {
+    @Test func bytesGoneFromTheTreeAreFetched() async throws {
         let once = "  on GET /u\n    reply\n      HTTP/1.1 200 OK\n      @body v1\n"
         let stage = try SessionStage(once + once)
         defer { stage.end() }
@@ -145,7 +145,7 @@ import Testing
         #expect(stage.read("b") == SessionStage.v1)
     }
 
-    @Test func aRunThatBeginsWhileAllIsPausedAsksForNothing() async throws {
+    @Test func aRunBegunWhilePausedRequestsNothing() async throws {
         let stage = try SessionStage(
             """
               on GET /knock
@@ -172,7 +172,7 @@ import Testing
         #expect(stage.scenario.script.requests.map(\.path) == ["/knock", "/a"])
     }
 
-    @Test func runsOfOneSessionFollowEachOtherWithoutAGap() async throws {
+    @Test func runsOfASessionFollowWithoutAGap() async throws {
         let reply = "  on always GET /a\n    reply\n      HTTP/1.1 200 OK\n      @body v1\n"
         let stage = try SessionStage(reply)
         defer { stage.end() }

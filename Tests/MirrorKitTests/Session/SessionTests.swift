@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Not a byte of it, and not its time either: a backup need not take it again.
-    @Test func aRunThatFindsNothingToDoLeavesTheIndexAlone() async throws {
+    @Test func anIdleRunLeavesTheIndexAlone() async throws {
         let stage = try SessionStage(SessionTests.whole)
         defer { stage.end() }
         var resource = try stage.resource("a")
@@ -71,7 +71,7 @@ import Testing
         #expect(!stage.folder.entries().contains { $0.name.hasSuffix("-wal") })
     }
 
-    @Test func aFileThatWasFetchedCanBeLookedUp() async throws {
+    @Test func aFetchedFileCanBeLookedUp() async throws {
         let stage = try SessionStage(SessionTests.whole)
         defer { stage.end() }
         let target = try Target("Caches/a")

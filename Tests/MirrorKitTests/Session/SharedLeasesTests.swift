@@ -39,7 +39,7 @@ import Testing
         #expect(rig.bytes(a) == [2])
     }
 
-    @Test func aFileThatIsNotThereIsNotRead() async throws {
+    @Test func aMissingFileIsNotRead() async throws {
         let (rig, _, _) = try await stage()
         try rig.folder.write("x", to: "root/Caches/folder/x")
         let nowhere = try MirrorSession(root: rig.folder.path + "/nowhere")
@@ -112,7 +112,7 @@ import Testing
 
     /// That run may wait for the reader, so a run that the reader waits for must not wait for that run.
     @Test(arguments: [false, true])
-    func aSyncWithinALeaseDoesNotWaitForARunThatDoes(isAtomic: Bool) async throws {
+    func aSyncWithinALeaseDoesNotDeadlock(isAtomic: Bool) async throws {
         let (rig, manifest, target) = try await stage(isAtomic: isAtomic)
         let first = try await rig.session.withFile(target) { _ in
             let first = Task.detached { try await rig.session.sync(manifest) }
@@ -130,7 +130,7 @@ import Testing
         #expect(rig.bytes(a) == [2])
     }
 
-    @Test func aReaderOfTheFileMayReadItOnceMore() async throws {
+    @Test func aReaderMayReadItsFileAgain() async throws {
         let (rig, manifest, target) = try await stage()
         let sync = try await rig.session.withFile(target) { _ in
             let sync = Task.detached { try await rig.session.sync(manifest) }
@@ -144,7 +144,7 @@ import Testing
         #expect(try await sync.value[.updated] == 1)
     }
 
-    @Test func aConflictIsNotResolvedWhileItsFileIsRead() async throws {
+    @Test func readFilesKeepTheirConflictUnresolved() async throws {
         let rig = try SessionRig()
         let resource = try rig.resource("Documents/a", [1])
         try rig.folder.write("mine", to: "root/Documents/a")

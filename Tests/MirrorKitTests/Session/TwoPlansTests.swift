@@ -62,7 +62,7 @@ import Testing
 
     /// A copy reads the row of its source when it begins. The run of another plan may have given that
     /// source its next version by then, which is none of what the copy is for.
-    @Test func whatIsNotThereToCopyAnyMoreIsFetched() async throws {
+    @Test func aCopyWithoutItsSourceIsFetched() async throws {
         let rig = try SessionRig()
         let (old, new): ([UInt8], [UInt8]) = ([1, 2, 3], [4, 5, 6, 7])
         func pinned(_ path: String, _ bytes: [UInt8]) throws -> Resource {
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// Nothing pins the file, so that its source alone says which bytes are wanted.
-    @Test func whatIsNoOrphanAnyMoreIsNotCopied() async throws {
+    @Test func whatIsNoOrphanIsNotCopied() async throws {
         let rig = try SessionRig()
         let (old, new): ([UInt8], [UInt8]) = ([1, 2, 3], [4, 5, 6])
         let source = try rig.resource("Caches/a.bin", old)

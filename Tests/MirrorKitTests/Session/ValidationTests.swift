@@ -48,7 +48,7 @@ import Testing
     ]
 
     @Test(arguments: flawed)
-    func whatNoTextCouldSayIsRefusedWhereverAManifestGoes(_ flawed: Flawed) async throws {
+    func inexpressibleValuesAreRefusedEverywhere(_ flawed: Flawed) async throws {
         let rig = try SessionRig()
         // A root that is there, so that each question is asked.
         try await rig.session.sync(Manifest(name: "first", resources: []))
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// A reader has validated it, and what is added to it is a program's.
-    @Test func whatAProgramAddsToAManifestThatWasReadIsValidated() async throws {
+    @Test func additionsToAReadManifestAreValidated() async throws {
         let rig = try SessionRig()
         try rig.folder.write(#"{"name": "m", "resources": []}"#, to: "m.json")
         let source = ManifestSource.path(rig.folder.path + "/m.json")
@@ -148,7 +148,7 @@ import Testing
     ]
 
     @Test(arguments: runOptions.indices)
-    func optionsOfARunOutOfTheirRangeAreRefused(_ number: Int) async throws {
+    func runOptionsOutOfRangeAreRefused(_ number: Int) async throws {
         let (says, change) = Self.runOptions[number]
         var options = RunOptions()
         change(&options)
@@ -173,7 +173,7 @@ import Testing
     ]
 
     @Test(arguments: planOptions.indices)
-    func optionsOfAPlanOutOfTheirRangeAreRefused(_ number: Int) async throws {
+    func planOptionsOutOfRangeAreRefused(_ number: Int) async throws {
         let (says, change) = Self.planOptions[number]
         var options = PlanOptions()
         change(&options)

@@ -14,7 +14,7 @@ import Testing
         target = try Target("Caches/a")
     }
 
-    @Test func aFileIsKeptUntilTheLastOfThoseThatWaitedIsDone() async throws {
+    @Test func aFileIsKeptForItsLastReader() async throws {
         try await rig.session.sync(manifest(1))
         let (first, second) = try await readersThatWaited()
         let before = rig.bytes("Caches/a")

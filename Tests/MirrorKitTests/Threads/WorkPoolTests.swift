@@ -64,7 +64,7 @@ import Testing
         pool.stop()
     }
 
-    @Test func whereTheSystemGivesNoThreadWorkIsDoneAtOnceAndInOrder() {
+    @Test func withoutThreadsWorkIsDoneInOrder() {
         let pool = WorkPool(name: "test", threads: 2) { (_, _) throws(Errno) in
             throw Errno(number: EAGAIN, call: "pthread_create", path: "")
         }
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The work that it did by itself was announced to threads that were not there.
-    @Test func aThreadThatTheSystemGivesLaterDoesWhatComesThen() {
+    @Test func aLateThreadDoesTheNextWork() {
         let refusals = Mutex(3)
         let pool = WorkPool(name: "test", threads: 1) { (name, body) throws(Errno) in
             let isRefused = refusals.withLock { refusals in

@@ -19,14 +19,14 @@ import Testing
             ([.sha512, .sha256], .sha512, false), ([.sha512], nil, true),
             ([.sha512, .md5], .sha512, true), ([.sha256, .md5], .md5, false),
         ] as [([DigestAlgorithm], DigestAlgorithm?, Bool)])
-    func aPartIsReadAgainForWhatWasNotMade(
+    func aPartIsReadForMissingDigests(
         declared: [DigestAlgorithm], other: DigestAlgorithm?, isReadAgain: Bool
     ) {
         let expectation = Expectation(digests: declared.map { Self.digest($0) })
         #expect(BodyCheck.readsAgain(expectation, other: other) == isReadAgain)
     }
 
-    @Test func bodyIsReadAgainForPiecesWhereNoDigestCoversIt() throws {
+    @Test func piecesWithoutADigestAreReadAgain() throws {
         let pieces = try #require(Pieces(length: 1000, digests: [Self.digest(.sha256)]))
         let weak = Self.digest(.md5)
         #expect(BodyCheck.readsAgain(Expectation(pieces: pieces), other: nil))
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Each algorithm once: that of the manifest, that of the server, and sha256 always.
-    @Test func bytesInMemoryGetEachDigestThatIsAskedForOnce() throws {
+    @Test func bytesInMemoryAreDigestedOnce() throws {
         let expectation = Expectation(digests: [Self.digest(.sha512), Self.digest(.sha256)])
         let job = try TransferJob.fetching("http://a/b", expectation: expectation)
         let check = BodyCheck(

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aRefusalThatIsNotReadToItsEnd(endsWithConnection: Bool) async throws {
+    func aRefusalNeedNotBeReadWhole(endsWithConnection: Bool) async throws {
         let server = try OriginServer(
             responder: LongRefusals(endsWithConnection: endsWithConnection))
         defer { server.stop() }

@@ -20,7 +20,7 @@ import Testing
         try folder.write("source", Array("bytes".utf8))
     }
 
-    @Test func aFileThatStaysTheSameHasNotChanged() throws {
+    @Test func anUntouchedFileHasNotChanged() throws {
         defer { folder.remove() }
         let source = try FileSource(path: path)
         #expect(bytes(of: source) == Array("bytes".utf8))

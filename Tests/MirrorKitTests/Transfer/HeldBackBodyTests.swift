@@ -9,7 +9,7 @@ import Testing
 /// does not listen there waits for the stall clock, which has an hour here.
 @Suite(.timeLimit(.minutes(15))) struct HeldBackBodyTests {
     @Test(arguments: [600_000, 1_000_000, 1_500_001])
-    func heldBackBodyBeyondItsSizeEndsAtOnce(size: Int) async throws {
+    func tooLongHeldBodiesEndAtOnce(size: Int) async throws {
         let bytes = TestBytes.make(size + 10_000, seed: 31)
         let server = try OriginServer(
             responder: ClosureOrigin { _, _, connection in

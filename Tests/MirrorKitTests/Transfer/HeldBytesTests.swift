@@ -41,7 +41,7 @@ import Testing
         workers.stop()
     }
 
-    @Test func theFrontStaysBeforeBytesThatADiskOnlySaidThatItWrote() async {
+    @Test func theFrontStaysBeforeBytesNotReallyWritten() async {
         let losses = Box(0)
         let writer = await written("/dev/null", from: 1000, losses: losses)
         #expect(!writer.isHeld)

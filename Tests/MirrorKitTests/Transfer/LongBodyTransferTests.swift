@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasNginx, "needs nginx"))
-    func segmentsOfALongOneAreAskedForAlike() async throws {
+    func segmentsAreAskedForAlike() async throws {
         let nginx = try Nginx()
         defer { nginx.stop() }
         try nginx.put("slow/long", long)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasNghttpd, "needs nghttpd"))
-    func aServerOfHTTP2AloneIsAskedAgainAtOnce() async throws {
+    func http2ServersAreAskedAgain() async throws {
         let server = try Nghttpd()
         defer { server.stop() }
         try server.folder.write("long", long)

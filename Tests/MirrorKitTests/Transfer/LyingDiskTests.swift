@@ -9,7 +9,7 @@ import Testing
 /// A disk that says that it wrote and did not; /dev/null is one.
 @Suite(.timeLimit(.minutes(15))) struct LyingDiskTests {
     @Test(arguments: [true, false])
-    func bytesThatAPartDoesNotHoldAreNotReceived(isPinned: Bool) async throws {
+    func bytesThatThePartLacksAreNotReceived(isPinned: Bool) async throws {
         let bytes = TestBytes.make(900_000, seed: 1)
         let shelf = MemoryShelf()
         shelf.put("/f", bytes)

@@ -12,7 +12,7 @@ import Testing
 struct MixedFrontTests {
     /// The wire alone keeps requests apart: nothing above it looks here at who answers whom.
     @Test(arguments: [true, false])
-    func everyAnswerReachesTheRequestThatItBelongsTo(firstSpeaksHTTP2: Bool) throws {
+    func everyAnswerReachesItsRequest(firstSpeaksHTTP2: Bool) throws {
         let front = try MixedFront(requests: 40)
         defer { front.stop() }
         for size in 1...300 { try front.put("\(size)", TestBytes.make(size, seed: 1)) }
@@ -73,24 +73,24 @@ struct OddOriginTests {
         return origin.requests
     }
 
-    @Test func aBodyThatItsConnectionEndsIsWholeWithTheNoticeOfTLS() async throws {
+    @Test func withCloseNotifyABodyIsWhole() async throws {
         let requests = try await fetch(.notice, protocols: ["http/1.1"], verified: .none)
         #expect(requests.count == 8)
     }
 
-    @Test func aBodyThatItsConnectionEndsIsCutWithoutTheNoticeOfTLS() async throws {
+    @Test func withoutCloseNotifyABodyIsCut() async throws {
         let requests = try await fetch(.cut, protocols: ["http/1.1"], verified: .none)
         #expect(requests.count == 16)
     }
 
     @Test(arguments: [OddOrigin.Ending.ended, .reset])
-    func aBodyOfUnknownLengthComesOverHTTP1(ending: OddOrigin.Ending) async throws {
+    func unknownLengthUsesHTTP1(ending: OddOrigin.Ending) async throws {
         let requests = try await fetch(ending, verified: .size)
         #expect(requests.count { $0.hasPrefix("HTTP/1.1") } == 8)
     }
 
     @Test(arguments: [OddOrigin.Ending.first, .away, .goneFirst])
-    func filesAreWholeWhereHTTP2IsGivenUp(ending: OddOrigin.Ending) async throws {
+    func filesAreWholeWithoutHTTP2(ending: OddOrigin.Ending) async throws {
         _ = try await fetch(ending, count: 60, verified: .size)
     }
 
@@ -121,18 +121,18 @@ struct OddOriginTests {
     }
 
     /// The requests that it left behind would wait until they stall, for 30 s.
-    @Test func aConnectionEndsWithTheNoticeOfTLSThoughTCPGoesOn() async throws {
+    @Test func closeNotifyEndsAConnectionBeforeItsSocket() async throws {
         #expect(try await connections(.kept) { $0.transfer.stallTimeout = 600 } <= 8)
     }
 
     /// Each further try would be made over it, and get no answer either.
-    @Test func aConnectionThatFellSilentIsNotUsedAgain() async throws {
+    @Test func aSilentConnectionIsNotUsedAgain() async throws {
         #expect(try await connections(.dumb) { $0.transfer.stallTimeout = 1 } <= 4)
     }
 
     /// Under TLS 1.3 libcurl reports a write that failed, and under 1.2 a handshake (RFC 8446 §4.3.2).
     @Test(arguments: ["1.2", "1.3"])
-    func aCertificateThatTheServerWantsIsNamedAfterOneTry(version: String) async throws {
+    func aWantedCertificateIsNamedAfterOneTry(version: String) async throws {
         let origin = try OddOrigin(demand: version)
         defer { origin.stop() }
         let rig = try TransferRig { $0.certificateAuthorities = origin.certificate }

@@ -12,7 +12,7 @@ import Testing
         #expect(delays == [0, 1000, 600, 0])
     }
 
-    @Test func tokenBucketSavesAtMostATenthOfASecond() {
+    @Test func theBucketSavesATenthOfASecond() {
         var bucket = TokenBucket(rate: 1000, now: 0)
         var delays = [bucket.delay(now: 60_000)]
         bucket.take(1100)

@@ -75,7 +75,7 @@ import Testing
         #expect(isQuiet)
     }
 
-    @Test func allItsConnectionsGoBackAndItsBytesStay() async throws {
+    @Test func pausingFreesConnectionsAndKeepsBytes() async throws {
         let goesOn = Box(false)
         let origin = origin("ETag: \"1\"\n", goesOn: goesOn)
         let server = try OriginServer(responder: origin)

@@ -33,7 +33,7 @@ import Testing
         #expect(check(bytes, try expectation(bytes), step: step) == true)
     }
 
-    @Test func aWrongByteAMissingOneAndOneTooManyAreFound() throws {
+    @Test func wrongMissingAndExtraBytesAreFound() throws {
         let wanted = try expectation(bytes)
         var wrong = bytes
         wrong[249] ^= 1
@@ -50,7 +50,7 @@ import Testing
         #expect(check(first + first + bytes[200...], try expectation(bytes), step: 64) == false)
     }
 
-    @Test func piecesAreNotCheckedWhereADigestCoversTheWhole() throws {
+    @Test func aDigestOfTheWholeReplacesPieces() throws {
         #expect(check(bytes, try expectation(bytes, pinned: true), step: 64) == nil)
     }
 }

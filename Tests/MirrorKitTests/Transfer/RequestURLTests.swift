@@ -29,7 +29,7 @@ import Testing
         "/j//k;l", "/", "/%7E", "/m:80@n",
     ]
 
-    @Test func everyRequestOfAHandleIsForItsOwnURL() async throws {
+    @Test func everyRequestHasItsOwnURL() async throws {
         let origin = origin()
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
@@ -38,7 +38,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func aHandleThatAsksTwoServersInTurnMixesNothingUp() async throws {
+    @Test func aHandleForTwoServersMixesNothing() async throws {
         let origins = [origin(), origin()]
         let servers = try origins.map { try OriginServer(responder: $0) }
         defer { for server in servers { server.stop() } }
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// libcurl repeats such a request by itself, from the URL as text.
-    @Test func aRequestThatIsRepeatedOverAnotherConnectionIsForTheSameURL() async throws {
+    @Test func aRepeatedRequestHasItsURL() async throws {
         let origin = ClosureOrigin { request, _, connection in
             if request.path == "/b", request.ordinal > 1 { return false }
             return connection.answer("HTTP/1.1 200 OK\nContent-Length: 2", [1, 2])

@@ -86,7 +86,7 @@ import Testing
         #expect(most.value.withLock { $0 } <= 3)
     }
 
-    @Test func anotherRunGoesOnFromAllThatWasFetched() async throws {
+    @Test func anotherRunContinuesFromAllBytes() async throws {
         let isHeld = Box(true)
         let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 5)
         let server = try OriginServer(responder: origin)
@@ -106,7 +106,7 @@ import Testing
         #expect(second?.received?.cost.bytesReused == part.loggedBytes)
     }
 
-    @Test func anExtentThatDoesNotHoldIsFetchedAgain() async throws {
+    @Test func aWrongExtentIsFetchedAgain() async throws {
         let isHeld = Box(true)
         let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 3)
         let server = try OriginServer(responder: origin)
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// The other source's head is taken inside libcurl, which refuses to end connections there.
-    @Test func connectionsOfARefusedBodyEndBeforeAnotherSourceIsAsked() async throws {
+    @Test func aRefusedBodysConnectionsEndFirst() async throws {
         let (bytes, arrived, isOver) = (bytes, Box(0), Box(false))
         let flood = ClosureOrigin { request, order, connection in
             arrived.value.withLock { $0 += 1 }
@@ -218,7 +218,7 @@ import Testing
     }
 
     /// The refused answer filled the gap before bytes that another connection had fetched.
-    @Test func aRefusedBodyThatFillsAGapCostsNothing() async throws {
+    @Test func refusedBodiesThatFillGapsAreFree() async throws {
         let (bytes, isHeld) = (bytes, Box(true))
         let expectation = Expectation(
             size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])

@@ -51,7 +51,7 @@ struct SharedConnectionsTests {
     }
 
     /// libcurl 7.88 does not tell when it closes a socket that is not connected.
-    @Test func aSocketThatWasClosedUnseenIsNotTouched() throws {
+    @Test func aSocketClosedUnseenIsUntouched() throws {
         let (pair, foreign) = (try TCPPair(), try TCPPair())
         shared.opened(pair.near)
         // Its number is that of another file now.
@@ -61,7 +61,7 @@ struct SharedConnectionsTests {
     }
 
     /// Its port was taken for that of another connection, which has the same one.
-    @Test func aSocketThatWasClosedUnseenAfterItsPortWasLearnedIsNotTouched() throws {
+    @Test func aSocketClosedWithItsPortIsUntouched() throws {
         let foreign = try TCPPair()
         let pair = try pair(requests: 2)
         try #require(dup2(foreign.near, pair.near) == pair.near)
@@ -69,14 +69,14 @@ struct SharedConnectionsTests {
         #expect(shared.connections.isEmpty)
     }
 
-    @Test func aNumberThatIsOpenedAgainIsAnotherConnection() throws {
+    @Test func aReopenedNumberIsAnotherConnection() throws {
         let pair = try pair(requests: 2)
         shared.opened(pair.near)
         #expect(shared.connections.map(\.users.count) == [0])
     }
 
     @Test(arguments: [Int32(0), -1])
-    func aRequestWithoutAPortIsOfNoConnection(port: Int32) throws {
+    func aRequestWithoutAPortHasNoConnection(port: Int32) throws {
         _ = try pair(requests: 0)
         begin(port)
         #expect(shared.connections.map(\.users.count) == [0])
@@ -113,25 +113,25 @@ extension SharedConnectionsTests {
         return (pair, first, second.number, second.other, second.isTaken)
     }
 
-    @Test func aSecondRequestIsNotSentOverHTTP1WhileTheFirstIsUnderWay() throws {
+    @Test func http1TakesNoSecondRequestAtOnce() throws {
         let second = try second(isUnderWay: true, choseHTTP2: false)
         #expect(second.isTaken)
         #expect(shared.connections.map(\.users.count) == [1])
     }
 
-    @Test func theNextRequestIsSentOverHTTP1OnceTheOneBeforeHasEnded() throws {
+    @Test func http1TakesTheNextRequestAfterward() throws {
         let second = try second(isUnderWay: false, choseHTTP2: false)
         #expect(second.number != nil)
         #expect(second.other == nil)
     }
 
-    @Test func severalRequestsAreSentOverHTTP2() throws {
+    @Test func http2TakesSeveralRequests() throws {
         let second = try second(isUnderWay: true, choseHTTP2: true)
         #expect(second.number != nil)
         #expect(second.other === second.first)
     }
 
-    @Test func whatIsSpokenIsSettledBeforeAConnectionIsShared() throws {
+    @Test func theProtocolIsSettledBeforeSharing() throws {
         let first = try second(isUnderWay: true, choseHTTP2: nil)
         #expect(first.isTaken)
         let number = try #require(shared.connections.first?.number)
@@ -143,7 +143,7 @@ extension SharedConnectionsTests {
         withExtendedLifetime(first.pair) {}
     }
 
-    @Test func connectionsOfOnePortAreToldApartByTheirSessions() throws {
+    @Test func connectionsOfOnePortDifferBySession() throws {
         let pair = try TCPPair()
         for _ in 0..<2 { shared.opened(try #require(Optional(dup(pair.near)))) }
         defer { for connection in shared.connections { close(connection.socket) } }
@@ -153,7 +153,7 @@ extension SharedConnectionsTests {
         #expect(numbers[0] == numbers[2])
     }
 
-    @Test func theNoticeThatTLSEndsWithReachesTheRequestsOfItsConnection() throws {
+    @Test func closeNotifyReachesTheConnectionsRequests() throws {
         let pairs = try (0..<2).map { _ in try TCPPair() }
         let users = pairs.indices.map { _ in User() }
         for (index, pair) in pairs.enumerated() {
@@ -188,7 +188,7 @@ struct SharedWireTests {
         #expect(found == statuses)
     }
 
-    @Test func onlyConnectionsOfHTTP2AreShared() throws {
+    @Test func onlyHTTP2ConnectionsAreShared() throws {
         defer { nginx.stop() }
         try expect([200, 200], of: "http")
         // Most of these begin over a connection whose last request ends in the same turn.

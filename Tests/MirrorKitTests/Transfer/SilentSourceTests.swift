@@ -31,7 +31,7 @@ import Testing
         return ShelfOrigin(shelf)
     }
 
-    @Test func whatASilentConnectionWasToFetchIsFetchedByTheOthers() async throws {
+    @Test func othersFetchASilentConnectionsRange() async throws {
         // The second source takes requests and never answers.
         let silent = try OriginServer(
             responder: ClosureOrigin { _, _, connection in
@@ -46,7 +46,7 @@ import Testing
         #expect(rig.bytes(result) == bytes)
     }
 
-    @Test func aFileWhoseFirstSourceSendsOnlyItsHeadComesFromTheOther() async throws {
+    @Test func anotherSourceFollowsAfterASilentBody() async throws {
         let bytes = bytes
         let silent = try OriginServer(
             responder: ClosureOrigin { _, _, connection in

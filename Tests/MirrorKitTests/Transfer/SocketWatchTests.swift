@@ -12,7 +12,7 @@ struct SocketWatchTests {
     init() throws { watch = try SocketWatch() }
 
     /// libcurl tells the same of a shared connection for every request.
-    @Test func aSocketIsFoundReadyHoweverOftenItIsToldOf() throws {
+    @Test func aReadySocketIsFoundHoweverOftenAdded() throws {
         let pair = try SocketPair()
         for _ in 0..<3 { tell(CURL_POLL_IN, of: pair.near) }
         #expect(ready().isEmpty)
@@ -28,7 +28,7 @@ struct SocketWatchTests {
 
     /// It stays in the set until it is ready, and is found by the next request all the same.
     @Test(arguments: [false, true])
-    func aSocketThatIsWantedAgainIsFoundReady(becomesReadyBefore: Bool) throws {
+    func aSocketAddedAgainIsFoundReady(becomesReadyBefore: Bool) throws {
         let pair = try SocketPair()
         tell(CURL_POLL_IN, of: pair.near)
         tell(CURL_POLL_REMOVE, of: pair.near)
@@ -42,7 +42,7 @@ struct SocketWatchTests {
     }
 
     /// A closed socket leaves the set, and the next one may have its number.
-    @Test func theNextSocketOfThatNumberIsFoundReady() throws {
+    @Test func theNextSocketOfANumberIsFound() throws {
         let (first, next) = (try SocketPair(), try SocketPair())
         let number = first.near
         tell(CURL_POLL_IN, of: number)

@@ -30,7 +30,7 @@ import Testing
             })
     }
 
-    @Test func perHostHoldsNoMatterHowManyJobsThereAre() async throws {
+    @Test func perHostHoldsForAnyNumberOfJobs() async throws {
         let running = Box((now: 0, most: 0))
         let server = try counting(running)
         defer { server.stop() }
@@ -43,7 +43,7 @@ import Testing
         #expect(running.value.withLock { $0.most } <= 3)
     }
 
-    @Test func perHostCountsTheHostThatARedirectLeadsTo() async throws {
+    @Test func perHostCountsTheRedirectedHost() async throws {
         let running = Box((now: 0, most: 0))
         let target = try counting(running)
         defer { target.stop() }
@@ -66,7 +66,7 @@ import Testing
         #expect(running.value.withLock { $0.most } <= 2)
     }
 
-    @Test func aDeadHostCostsOneLadderAndItsFilesSayWhichHostItIs() async throws {
+    @Test func aDeadHostCostsOneLadder() async throws {
         let origin = ClosureOrigin { _, _, _ in false }
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
@@ -92,7 +92,7 @@ import Testing
         #expect(origin.requests.count <= 8)
     }
 
-    @Test func hostWithRetryAfterOfAYearIsNotAskedAgain() async throws {
+    @Test func retryAfterOfAYearEndsTheHost() async throws {
         let origin = ClosureOrigin { _, _, connection in
             connection.answer(
                 "HTTP/1.1 503 Busy\nRetry-After: 31536000\nContent-Length: 0")
@@ -196,7 +196,7 @@ import Testing
         #expect(rig.parts.isEmpty)
     }
 
-    @Test func aPausedTransferGoesOnWhenItIsResumed() async throws {
+    @Test func aResumedTransferGoesOn() async throws {
         let (server, _) = try shelf()
         defer { server.stop() }
         let rig = try TransferRig { $0.transfer.stallTimeout = 1 }
@@ -209,7 +209,7 @@ import Testing
         #expect(rig.bytes(await rig.ends()[1]) == bytes)
     }
 
-    @Test func piecesProveBytesWithoutADigestOfTheWhole() async throws {
+    @Test func piecesProveBytesWithoutADigest() async throws {
         let (server, _) = try shelf()
         defer { server.stop() }
         let digests = stride(from: 0, to: bytes.count, by: 100_000).map {

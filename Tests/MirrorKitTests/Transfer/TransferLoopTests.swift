@@ -32,7 +32,7 @@ import Testing
         ending.join()
     }
 
-    @Test func theObserverLearnsThatNoRequestIsUnderWay() async throws {
+    @Test func theObserverLearnsOfAnIdleNetwork() async throws {
         let shelf = MemoryShelf()
         shelf.put("/f", small)
         let server = try OriginServer(responder: ShelfOrigin(shelf))
@@ -117,7 +117,7 @@ import Testing
         #expect(request.value(of: "Range") == nil)
     }
 
-    @Test func aPostSendsItsBodyOnAFreshConnection() async throws {
+    @Test func aPostUsesAFreshConnection() async throws {
         let origin = ClosureOrigin { _, _, connection in
             connection.answer("HTTP/1.1 200 OK\nContent-Length: 2", [1, 2])
         }
@@ -192,7 +192,7 @@ import Testing
         #expect(result?.error?.code == .malformedResponse)
     }
 
-    @Test func aRefusedConnectionIsTriedAgainAndThenTold() async throws {
+    @Test func aRefusedConnectionIsRetriedAndReported() async throws {
         let port = try ClosedPort()
         let rig = try TransferRig { $0.transfer.retries = 2 }
         let result = await rig.run(try .fetching("http://127.0.0.1:\(port.port)/f"))
@@ -258,7 +258,7 @@ import Testing
     }
 
     /// A stop that is read together with the messages after an end must not wait for another signal.
-    @Test func aStopDuringTheLastEndEndsTheThreadAtOnce() async throws {
+    @Test func aStopDuringTheLastEndIsImmediate() async throws {
         let shelf = MemoryShelf()
         let server = try OriginServer(responder: ShelfOrigin(shelf))
         defer { server.stop() }

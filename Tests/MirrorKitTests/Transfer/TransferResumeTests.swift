@@ -51,7 +51,7 @@ import Testing
         #expect(result?.received?.cost.bytesReceived == 200_000)
     }
 
-    @Test func aKilledProcessLosesLessThanSixteenMebibytesOfAFile() async throws {
+    @Test func aKillLosesUnderSixteenMebibytes() async throws {
         let bytes = TestBytes.make(40 << 20, seed: 4)
         let server = try OriginServer(
             responder: ClosureOrigin { _, _, connection in
@@ -113,7 +113,7 @@ import Testing
         #expect(second?.received?.cost.bytesReused == sound)
     }
 
-    @Test func aTinyInterruptedBodyIsKeptTooWhenTheRunEnds() async throws {
+    @Test func aTinyBodyIsKeptAtTheEnd() async throws {
         let server = try OriginServer(
             responder: ClosureOrigin { _, _, connection in
                 _ = connection.answer(
@@ -138,7 +138,7 @@ import Testing
         #expect(rig.parts.isEmpty)
     }
 
-    @Test func wrongBytesOfAMirrorAreDroppedAndTheNextIsAsked() async throws {
+    @Test func wrongMirrorBytesLeadToTheNext() async throws {
         let shelf = MemoryShelf()
         shelf.put("/bad", TestBytes.make(200_000, seed: 9))
         shelf.put("/good", bytes)
@@ -177,7 +177,7 @@ import Testing
 
     /// A worker reads the part then, and the transfer has nothing but a body that stands for it.
     @Test(arguments: [false, true])
-    func cancellingWhileThePartIsReadKeepsItOrDiscardsIt(discards: Bool) async throws {
+    func cancellingAPartsCheckKeepsOrDiscardsIt(discards: Bool) async throws {
         let origin = breakingOrigin(tags: ["\"1\""])
         let server = try OriginServer(responder: origin)
         defer { server.stop() }

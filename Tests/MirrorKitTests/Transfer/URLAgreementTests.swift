@@ -69,7 +69,7 @@ import Testing
         return (try? SourceURL("http://[\(text)]/")).map { "[\($0.host)]" } ?? host
     }
 
-    @Test func everyTextThatMirrorAcceptsMeansTheSameToLibcurl() throws {
+    @Test func acceptedTextsMeanTheSameToLibcurl() throws {
         var random = SplitMix64(seed: 3986)
         var accepted = 0
         for _ in 0..<40_000 {

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.disabled(if: isMemory, "/tmp is memory itself"))
-    func largeFileLeavesThePageCacheAsItIsWritten() async throws {
+    func largeFilesLeaveThePageCache() async throws {
         let bytes = TestBytes.make(length, seed: 7)
         let milestone = await write(bytes, lettingGo: true)
         #expect(try resident(ofFirst: 16 << 20) < 12 << 20)
@@ -79,13 +79,13 @@ import Testing
         #expect(folder.bytes(of: "x") == bytes)
     }
 
-    @Test func fileOfOrdinarySizeStaysInThePageCache() async throws {
+    @Test func ordinaryFilesStayInThePageCache() async throws {
         _ = await write(TestBytes.make(length, seed: 7), lettingGo: false)
         #expect(try resident(ofFirst: 16 << 20) > 4 << 20)
     }
 
     @Test(.disabled(if: isMemory, "/tmp is memory itself"))
-    func bytesOfOtherWritersLeaveThePageCacheWhenHashed() async throws {
+    func foreignBytesLeaveThePageCacheWhenHashed() async throws {
         let bytes = TestBytes.make(length, seed: 7)
         try folder.write(bytes, to: "x")
         flush()

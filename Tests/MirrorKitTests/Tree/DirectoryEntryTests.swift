@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A file can be known by another path than the one that its name ends.
-    @Test func theNameCanBeAnotherThanThePathsEnd() throws {
+    @Test func aNameMayDifferFromThePathsEnd() throws {
         let folder = try TemporaryFolder()
         let opened = Descriptor(owning: open(folder.path, O_RDONLY | O_DIRECTORY))
         let entry = DirectoryEntry(folder: opened, name: "hidden", path: "shown/f")

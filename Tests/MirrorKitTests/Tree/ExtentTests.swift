@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aLateMilestoneOfAForgottenPartIsNotKept() throws {
+    @Test func aForgottenPartsMilestoneIsNotKept() throws {
         let (record, _) = try part([0..<100])
         try store.discard(part: record.name)
         let digest = ByteHasher.digest(.sha256, of: [])
@@ -84,7 +84,7 @@ import Testing
         #expect(left == 0)
     }
 
-    @Test func extentsAreTrustedAsFarAsTheirDigestsHold() throws {
+    @Test func extentsAreTrustedWithinTheirDigests() throws {
         let (record, file) = try part([0..<100, 300..<500, 700..<800])
         try file.write([bytes[450] ^ 1], at: 450)
         let trusted = try trust(record, file)
@@ -95,7 +95,7 @@ import Testing
 
     /// A damaged row may say anything.
     @Test(arguments: [(Int64(1) << 62, Int64(1) << 62), (.max, 1), (1, .max)])
-    func anExtentThatEndsBeyondAllNumbersIsNotTrusted(start: Int64, length: Int64) throws {
+    func anExtentBeyondAllNumbersIsNotTrusted(start: Int64, length: Int64) throws {
         var (record, file) = try part([0..<100, 300..<500])
         let digest = ByteHasher.digest(.sha256, of: [])
         record.extents.append(
@@ -103,7 +103,7 @@ import Testing
         #expect(try trust(record, file).rangesBeyond == [300..<500])
     }
 
-    @Test func aFileThatIsOnlyLongIsNotTrusted() throws {
+    @Test func lengthAloneProvesNothing() throws {
         let (record, file) = try part([0..<100, 300..<500])
         try file.truncate(to: 400)
         try file.truncate(to: 1000)
@@ -112,7 +112,7 @@ import Testing
         #expect(try file.size() == 400)
     }
 
-    @Test func anExtentAtTheFrontGoesOnWithIt() throws {
+    @Test func anExtentAtTheFrontContinues() throws {
         let (record, file) = try part([0..<100, 100..<400, 400..<500, 600..<700])
         let trusted = try trust(record, file)
         #expect(trusted.length == 500)
@@ -120,7 +120,7 @@ import Testing
         #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<500])))
     }
 
-    @Test func anExtentThatTheFrontReachedIntoGoesOnWithIt() throws {
+    @Test func anOverlappedExtentContinues() throws {
         let (record, file) = try part([0..<200, 100..<400, 600..<700])
         let trusted = try trust(record, file)
         #expect(trusted.length == 400)
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// The file holds a zero there, and no digest speaks of it.
-    @Test func extentsWithAMissingByteBetweenThemAreTwo() throws {
+    @Test func extentsAroundAMissingByteAreTwo() throws {
         let (record, file) = try part([0..<100, 101..<200, 300..<400, 401..<500])
         let trusted = try trust(record, file)
         #expect(trusted.length == 100)

@@ -27,7 +27,7 @@ import Testing
     }
 
     /// It may have secrets, and a killed process leaves what it had written.
-    @Test func replacementOfAClosedFileIsNeverOpenToOthers() throws {
+    @Test func aClosedFileIsReplacedWithoutOpeningIt() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "m.json")
         chmod(folder.path + "/m.json", 0o600)
@@ -39,7 +39,7 @@ import Testing
         #expect(mode(folder.path + "/m.json") == 0o600)
     }
 
-    @Test func replacementRemovesTheTemporaryFileOfAKilledProcess() throws {
+    @Test func temporaryFilesOfKilledProcessesAreRemoved() throws {
         let folder = try TemporaryFolder()
         let left = [".mirror-0123456789abcdef", ".mirror-fedcba9876543210"]
         let others = [".mirror-0123456789abcde", ".mirror-notes", ".mirror-0123456789abcdeX"]

@@ -42,7 +42,7 @@ import Testing
         #expect(names.allSatisfy { PartName.isPart($0) })
     }
 
-    @Test func everyGenerationOfAPartHasItsOwnName() throws {
+    @Test func everyGenerationHasItsOwnName() throws {
         let first = PartName.fresh(for: target, identity: .anonymous)
         #expect(first != PartName.fresh(for: target, identity: .anonymous))
         #expect(PartName.isPart(first))
@@ -79,7 +79,7 @@ import Testing
         #expect(names.allSatisfy { $0.hasPrefix("a.bin.") })
     }
 
-    @Test func aPartWithASecondNameIsNotOpened() throws {
+    @Test func aPartWithTwoNamesStaysClosed() throws {
         let record = record()
         try store.create(record).write([1, 2, 3], at: 0)
         #expect(try store.open(record) != nil)
@@ -116,7 +116,7 @@ import Testing
         #expect(try store.open(record) == nil)
     }
 
-    @Test func aPartThatIsALinkIsNotOpened() throws {
+    @Test func aPartThatIsALinkStaysClosed() throws {
         let record = record()
         _ = try store.create(record)
         let path = folder.path + "/tmp/" + record.name
@@ -141,7 +141,7 @@ import Testing
         #expect(log.count < 10 << 20)
     }
 
-    @Test func aPartIsTrustedUpToTheLastMilestoneThatHolds() throws {
+    @Test func trustEndsAtTheLastHoldingMilestone() throws {
         var record = record()
         let file = try store.create(record)
         let bytes = [UInt8](0..<100)
@@ -182,7 +182,7 @@ import Testing
         #expect(try file.size() == 0)
     }
 
-    @Test func aPartShorterThanItsMilestonesKeepsThoseThatFit() throws {
+    @Test func aShortPartKeepsMilestonesThatFit() throws {
         var record = record()
         let file = try store.create(record)
         try file.write([1, 2, 3], at: 0)

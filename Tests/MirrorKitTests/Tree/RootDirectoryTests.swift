@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aFileInTheWayOfAFolderIsAnError(openat2: Bool) throws {
+    func filesInPlaceOfFoldersAreErrors(openat2: Bool) throws {
         try folder.write("x", to: "Caches/a")
         let root = try RootDirectory(opening: folder.path, allowsOpenat2: openat2)
         let error = #expect(throws: Errno.self) { try root.makeFolder("Caches/a/b") }

@@ -23,7 +23,7 @@ import Testing
         #expect(try locate("a", from: "/c").path == "/c/a")
     }
 
-    @Test func theNearestAncestorWithAnIndexIsTheRoot() throws {
+    @Test func theNearestAncestorWithAnIndexIsTaken() throws {
         try folder.write("", to: "top/.mirror/lock")
         try folder.write("", to: "top/a/b/file")
         let top = folder.path + "/top"
@@ -36,14 +36,14 @@ import Testing
     }
 
     @Test(arguments: ["Documents", "Caches", "tmp"])
-    func aFolderWithAnAreaOfItsOwnIsRefused(area: String) throws {
+    func aFolderWithAnAreaIsRefused(area: String) throws {
         try folder.write("", to: area + "/file")
         let error = #expect(throws: MirrorError.self) { try locate(from: folder.path) }
         #expect(error?.code == .rootUnusable)
         #expect(error?.remedy == Remedy(.chooseRoot))
     }
 
-    @Test func theHomeFolderAndTheTopAreRefusedUnlessNamed() throws {
+    @Test func homeAndTopAreRefusedUnlessNamed() throws {
         let top = #expect(throws: MirrorError.self) { try locate(from: "/") }
         #expect(top?.message.contains("the file system's root") == true)
         #expect(throws: MirrorError.self) { try locate(from: folder.path, home: folder.path) }

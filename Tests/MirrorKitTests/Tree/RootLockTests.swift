@@ -9,7 +9,7 @@ import Testing
 @Suite struct RootLockTests {
     private let now = Instant(milliseconds: 1_795_233_360_000)
 
-    @Test func aSecondRunIsToldWhoHoldsTheLock() throws {
+    @Test func aSecondRunLearnsTheHolder() throws {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
         let lock = try RootLock.tryAcquire(root, now: now)
@@ -19,7 +19,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func theLockIsFreeAfterItsHolderWentAndTheFileStays() throws {
+    @Test func theLockIsFreeAfterItsHolderDies() throws {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
         do { _ = try RootLock.tryAcquire(root, now: now) }
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// As in a child process between fork and exec.
-    @Test func aSecondDescriptorOfTheFileDoesNotKeepTheLock() throws {
+    @Test func aSecondDescriptorDoesNotKeepTheLock() throws {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
         var lock: RootLock? = try RootLock.tryAcquire(root, now: now)
@@ -58,7 +58,7 @@ import Testing
         _ = try RootLock.tryAcquire(root, now: now)
     }
 
-    @Test func aLockThatAnotherProcessHoldsKeepsUsOut() async throws {
+    @Test func aLockHeldElsewhereRefusesUs() async throws {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
         do { _ = try RootLock.tryAcquire(root, now: now) }

@@ -30,14 +30,14 @@ import Testing
         #expect(Instant.now >= end)
     }
 
-    @Test func itEndsAfterItsSecondsWhateverTheClockSays() async throws {
+    @Test func sleepEndsWhateverTheClockSays() async throws {
         defer { folder.remove() }
         let end = Instant.now.advanced(bySeconds: 3600)
         let wake = try await sleep.sleep(until: end, atMost: 1, wakesForNetwork: false)
         #expect(wake == .time)
     }
 
-    @Test func aRequestDuringASyncEndsTheNextSleep() async throws {
+    @Test func aRequestDuringASyncEndsTheSleep() async throws {
         defer { folder.remove() }
         sleep.request()
         #expect(try await nap() == .requested)
@@ -102,7 +102,7 @@ import Testing
         #expect(wake == .time)
     }
 
-    @Test func aFolderThatIsNotThereIsNoError() async throws {
+    @Test func aMissingFolderIsNoError() async throws {
         defer { folder.remove() }
         sleep.watch([.path(folder.full("none/m.json"))])
         sleep.request()

@@ -24,14 +24,14 @@ import Testing
     @Test(arguments: [
         DecisionCell.Wish.unpinnedDue, .unpinnedFromAnotherSource, .unpinnedOfAnotherSize,
     ])
-    func theBytesThatWeHaveLeaveTheFileAlone(wish: DecisionCell.Wish) throws {
+    func equalBytesLeaveTheFileAlone(wish: DecisionCell.Wish) throws {
         for tree in [DecisionCell.Tree.intact, .touched] {
             let arrival = try Self.judge(wish, .row, tree, arriving: .recorded)
             #expect(arrival == (true, .unchanged, .sameBytes))
         }
     }
 
-    @Test func afterALostIndexTheSameBytesAreUnchanged() throws {
+    @Test func afterALostIndexEqualBytesAreUnchanged() throws {
         let arrival = try Self.judge(
             .unpinnedDue, .nothing, .intact, .documents, arriving: .recorded)
         #expect(arrival == (true, .unchanged, .sameBytes))
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// `refresh` is `always` by default and many servers send no validator: the edit must survive.
-    @Test func anEditedDocumentStaysAlsoWhereThereIsNoValidator() throws {
+    @Test func anEditStaysWithoutAValidatorToo() throws {
         let arrival = try Self.judge(
             .unpinnedDue, .row, .drifted, .documents, arriving: .recorded
         ) { $0.record?.validators = Validators() }
@@ -67,7 +67,7 @@ import Testing
         #expect(post == (true, .edited, .sameBytes))
     }
 
-    @Test func anEditedDocumentIsAConflictWhenAnotherVersionArrives() throws {
+    @Test func anEditBecomesAConflictWithAnotherVersion() throws {
         let arrival = try Self.judge(.unpinnedDue, .row, .drifted, .documents, arriving: .another)
         #expect(arrival == (false, .conflict, .editedAndChanged))
     }
@@ -77,13 +77,13 @@ import Testing
         #expect(arrival == (true, .unchanged, .sameBytes))
     }
 
-    @Test func anEditedDocumentOfAnotherPinIsAConflict() throws {
+    @Test func anEditOfAnotherPinConflicts() throws {
         let arrival = try Self.judge(
             .pinnedToAnother, .row, .drifted, .documents, arriving: .another)
         #expect(arrival == (false, .conflict, .editedAndChanged))
     }
 
-    @Test func aChangedTagIsTheReasonOfAnUpdate() throws {
+    @Test func aChangedTagExplainsAnUpdate() throws {
         let (old, new) = (try #require(EntityTag("\"v1\"")), try #require(EntityTag("\"v2\"")))
         let changed = try Self.judge(
             .unpinnedDue, .row, .intact, arriving: .another, tag: "\"v2\"")
@@ -116,7 +116,7 @@ import Testing
         #expect(arrival == (false, .conflict, .refetchAsked))
     }
 
-    @Test func whatComesFromTheTreeIsCopiedOrMoved() throws {
+    @Test func localBytesAreCopiedOrMoved() throws {
         let copy = try Self.judge(
             .pinnedToAnother, .nothing, .absent, option: .localSource, arriving: .another)
         #expect(copy == (false, .copied, .sameBytesAt(try Target("Caches/twin.bin"))))

@@ -45,7 +45,7 @@ import Testing
         return plan
     }
 
-    @Test func aPlanWithoutAnAtomicManifestHasNoSet() throws {
+    @Test func withoutAnAtomicManifestThereIsNoSet() throws {
         let plan = try plan([("m", false, ["Caches/a/f"])])
         #expect(AtomicSets(plan).isEmpty)
         #expect(AtomicSets(plan).set(of: 0, in: plan) == nil)
@@ -61,7 +61,7 @@ import Testing
             (["Caches/a/f", "Documents/a/f"], nil),
             (["Caches/a\u{301}/f", "Caches/\u{e1}/f"], nil),
         ] as [([String], String?)])
-    func aSetHasTheFolderThatHoldsAllOfIt(paths: [String], folder: String?) throws {
+    func aSetsFolderHoldsAllOfIt(paths: [String], folder: String?) throws {
         let plan = try plan([("m", true, paths)])
         #expect(AtomicSets(plan).entries == [.init(owners: ["m"], folder: folder)])
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(AtomicSets(plan).entries.map(\.owners) == [["m"], ["n"]])
     }
 
-    @Test func atomicManifestsThatShareATargetAreOneSet() throws {
+    @Test func atomicManifestsWithASharedTargetAreOne() throws {
         let plan = try plan(
             [
                 ("l", true, ["Caches/c/f"]), ("m", true, ["Caches/a/f"]),
@@ -99,7 +99,7 @@ import Testing
         #expect(sets.entries.map(\.folder) == ["Caches/c", nil])
     }
 
-    @Test func aTargetThatAnAtomicManifestSharesIsOfItsSet() throws {
+    @Test func aSharedTargetBelongsToItsSet() throws {
         let plan = try plan(
             [("m", true, ["Caches/a/f"]), ("n", false, ["Caches/b/f"])],
             shared: ["Caches/b/f": ["m", "n"]])

@@ -26,7 +26,7 @@ import Testing
         #expect(found?.name == target)
     }
 
-    @Test func aCutNameIsToldByTheTargetsOfItsFolder() throws {
+    @Test func cutNamesAreResolvedByFolderTargets() throws {
         let target = try Target("Documents/" + String(repeating: "n", count: 240) + ".txt")
         let other = try Target("Documents/" + String(repeating: "m", count: 240) + ".txt")
         let copy = try #require(
@@ -39,14 +39,14 @@ import Testing
     }
 
     /// A copy's bytes would be given to another target, and that one's removed.
-    @Test func aLongTargetIsNotTakenForTheOneWhoseNameIsWhole() throws {
+    @Test func aLongTargetIsNotTheWholeName() throws {
         let long = try Target("Documents/abb" + String(repeating: "b", count: 230) + ".txt")
         let target = try Target("Documents/a.txt")
         let copy = try #require(ConflictCopy.make(for: target, at: Instant(seconds: 5)))
         #expect(ConflictCopy.target(of: copy.name, in: "Documents", long: [long]) == target)
     }
 
-    @Test func aNameToWhichTwoTargetsWereCutIsNobodys() throws {
+    @Test func aNameCutFromTwoTargetsIsAmbiguous() throws {
         let stem = String(repeating: "n", count: 240)
         let twins = [try Target("Documents/\(stem)1.txt"), try Target("Documents/\(stem)2.txt")]
         let copy = try #require(ConflictCopy.make(for: twins[0], at: Instant(seconds: 5)))
@@ -73,7 +73,7 @@ import Testing
         #expect(ending.restored == nil)
     }
 
-    @Test func mineTakesTheOneCopyOrTheNamedOne() throws {
+    @Test func mineTakesTheOnlyOrNamedCopy() throws {
         let copies = [
             try copy("Documents/a", "Documents/a1"), try copy("Documents/a", "Documents/a2"),
         ]

@@ -18,7 +18,7 @@ import Testing
         return summary
     }
 
-    @Test func whatIsDoneAndWhatIsToGoAddUp() {
+    @Test func doneAndLeftAddUp() {
         let summary = summary(
             resources: 800, skipped: 720, interrupted: 16, parts: [0, 1 << 20, 2 << 20])
         #expect(
@@ -32,12 +32,12 @@ import Testing
         #expect(summary.interruption == "Interrupted: 0 done, 3 to go. Run again to go on.")
     }
 
-    @Test func resourcesExcludedByATagAreNotCountedAsLeft() {
+    @Test func excludedResourcesAreNotLeft() {
         let summary = summary(resources: 10, skipped: 1, deselected: 5, failed: 1, parts: [5])
         #expect(summary.interimCounts == "3 done, 1 failed, 1 to go, 1 part kept (5 B)")
     }
 
-    @Test func aRunThatDidNotBeginHasNothingToCount() {
+    @Test func aRunThatNeverBeganCountsNothing() {
         #expect(
             Summary().interruption
                 == "Interrupted before anything was fetched. Run again to go on.")

@@ -31,7 +31,7 @@ import Testing
         #expect(evicted(files.reversed(), quota: quota) == names)
     }
 
-    @Test func equalUsesGoInTheOrderOfTheirPaths() throws {
+    @Test func equalUsesGoInPathOrder() throws {
         let files = try ["c", "a", "b"].map { try file($0, size: 1, used: 5) }
         #expect(evicted(files, quota: 1) == ["a", "b"])
     }

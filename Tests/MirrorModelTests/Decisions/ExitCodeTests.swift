@@ -39,7 +39,7 @@ import Testing
                 == code)
     }
 
-    @Test func aDeadlineDoesNotHideWhatWillNotHeal() {
+    @Test func aDeadlineHidesNoLastingFailure() {
         #expect(Summary.exitCode(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
         #expect(Summary.exitCode(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)
         #expect(Summary.exitCode(endedBy: .transferLimit, healing: 0, lasting: 1, stale: 0) == 77)

@@ -49,7 +49,7 @@ import Testing
         #expect(Self.judge(.after(seconds: seconds), try Self.record()) == expected)
     }
 
-    @Test func aDurationCountsFromTheConfirmationNotFromThePromotion() throws {
+    @Test func aDurationCountsFromTheConfirmation() throws {
         let record = try Self.record(confirmed: Self.now)
         let end = Self.now.advanced(bySeconds: 60)
         #expect(Self.judge(.after(seconds: 60), record) == .fresh(until: end))
@@ -80,7 +80,7 @@ import Testing
         #expect(Self.judge(refresh, record) == .due(.clockWentBack))
     }
 
-    @Test func aClockThatWentBackDoesNotWakeWhatIsNeverAskedFor() throws {
+    @Test func aClockBackwardsWakesNoNeverFile() throws {
         let record = try Self.record(confirmed: Self.now.advanced(bySeconds: 1))
         #expect(Self.judge(.never, record) == .fresh(until: nil))
     }

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 1, 999, -1, 1_795_233_360_123, 253_402_300_799_999])
-    func whatIsWrittenAsRFC3339IsReadAgain(milliseconds: Int64) {
+    func writtenInstantsAreReadAgain(milliseconds: Int64) {
         let instant = Instant(milliseconds: milliseconds)
         #expect(Instant(rfc3339: instant.rfc3339) == instant)
     }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func anOrphanIsFoundByADigestOrASource() throws {
+    @Test func orphansAreFoundByDigestOrSource() throws {
         let source = SourceKey(text: "https://h.example/x")
         var row = try Self.row(1)
         row.otherDigest = try Self.digest(2, .sha512)
@@ -93,7 +93,7 @@ import Testing
         #expect(list[1] == expected[1])
     }
 
-    @Test func anAdoptionSaysWhyAndWhoseTheFileWas() throws {
+    @Test func anAdoptionNamesItsReasonAndOwner() throws {
         let count = 5000
         let manifests = [
             Manifest(

@@ -57,7 +57,7 @@ import Testing
             recorded: ["b"], wanting: ["a"], others: ["b": .agrees], takesOver: true,
             owners: ["a", "b"]),
     ])
-    func manifestsThatWantTheFileAndAgreeOwnIt(_ row: Case) {
+    func agreeingManifestsOwnTheFile(_ row: Case) {
         let owners = OwnerVerdict.owners(
             recorded: row.recorded.map { Owners($0) }, wanting: row.wanting,
             takesOver: row.takesOver
@@ -65,7 +65,7 @@ import Testing
         #expect(owners == row.owners.map { Owners($0) })
     }
 
-    @Test func whatNobodyOfTheRunOwnsIsLeftAlone() {
+    @Test func unownedFilesAreLeftAlone() {
         #expect(OwnerVerdict.left(of: Owners("b")) { $0 == "a" } == nil)
         #expect(OwnerVerdict.left(of: Owners(["a", "b"])) { $0 == "a" } == Owners("b"))
         #expect(OwnerVerdict.left(of: Owners("a")) { $0 == "a" }?.isEmpty == true)
@@ -120,7 +120,7 @@ import Testing
                 try resource(one), try resource(one, isExecutable: true)) == .mode)
     }
 
-    @Test func bytesOfWhichBothDigestsAreKnownTellThatTheyAreOne() throws {
+    @Test func twoDigestsProveEqualBytes() throws {
         let (short, long) = (try digest(.sha256, 1), try digest(.sha512, 1))
         let (one, two) = (try resource([short]), try resource([long]))
         #expect(TargetDifference.between(one, two) == .incomparable(short, long))

@@ -34,7 +34,7 @@ import Testing
         return .version(DecisionCell.provenance(name), .entityTag(tag))
     }
 
-    @Test func underAPinAPartOutlivesItsURL() throws {
+    @Test func aPinnedPartOutlivesItsURL() throws {
         let part = try Self.part(.digest(try Content.another.digest(.sha256)))
         let offset = try Self.offset(.pinnedToAnother, part) {
             $0.sources = [DecisionCell.key("presigned")]
@@ -55,7 +55,7 @@ import Testing
         #expect(offset == 0)
     }
 
-    @Test func anUnpinnedPartBelongsToOneOfTheSources() throws {
+    @Test func anUnpinnedPartBelongsToASource() throws {
         #expect(try Self.offset(.unpinnedDue, try Self.part(Self.version("origin"))) == 40)
         #expect(try Self.offset(.unpinnedDue, try Self.part(Self.version("elsewhere"))) == 0)
     }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aPartOfWhichNothingWasLoggedIsWorthNothing() throws {
+    @Test func aPartWithoutMilestonesIsWorthless() throws {
         let identity = PartIdentity.digest(try Content.another.digest(.sha256))
         #expect(try Self.offset(.pinnedToAnother, try Self.part(identity, lengths: [])) == 0)
         #expect(try Self.offset(.pinnedToAnother, try Self.part(identity, lengths: [0])) == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(offset == expected)
     }
 
-    @Test func aPartLongerThanItsWholeIsWorthNothing() throws {
+    @Test func aPartLongerThanTheWholeIsWorthless() throws {
         let identity = PartIdentity.digest(try Content.another.digest(.sha256))
         #expect(
             try Self.offset(.pinnedToAnother, try Self.part(identity, lengths: [40], total: 30))

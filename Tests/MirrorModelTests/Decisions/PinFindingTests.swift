@@ -49,7 +49,7 @@ import Testing
             } == .keep)
     }
 
-    @Test func whatIsDeclaredGivesWayToWhatWasFetchedLast() throws {
+    @Test func theLastFetchReplacesDeclarations() throws {
         func verdict(
             recorded: UInt8 = 1, isOfSource: Bool = true,
             _ change: (inout Resource) throws -> Void
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [DigestAlgorithm.sha256, .sha512])
-    func aDeclaredDigestThatIsNotThereIsAContradiction(algorithm: DigestAlgorithm) throws {
+    func anAbsentDeclaredDigestContradicts(algorithm: DigestAlgorithm) throws {
         let verdict = try verdict { $0.digests = [try digest(algorithm, 2)] }
         guard case .contradiction(let because) = verdict else {
             Issue.record("\(verdict)")
@@ -114,7 +114,7 @@ import Testing
         #expect(because.contains("says 0202"))
     }
 
-    @Test func aDeclaredSizeThatIsNotThereIsAContradiction() throws {
+    @Test func anAbsentDeclaredSizeContradicts() throws {
         #expect(
             try verdict { $0.size = 6 }
                 == .contradiction("it has 5 bytes, the manifest says 6"))

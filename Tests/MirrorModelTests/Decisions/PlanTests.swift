@@ -33,7 +33,7 @@ import Testing
 
     static let whole = Step.Means.transfer(part: nil, ifChangedSince: nil)
 
-    @Test func totalsAddWhatIsKnownAndCountTheRest() throws {
+    @Test func totalsAddWhatIsKnown() throws {
         let totals = PlanTotals(
             of: try Self.plan(
                 [
@@ -66,7 +66,7 @@ import Testing
         #expect(PlanTotals(of: try Self.plan([step])).unknownSizes == 1)
     }
 
-    @Test func totalsThatDoNotFitAreTheGreatestNumber() throws {
+    @Test func totalsStopAtTheGreatestNumber() throws {
         let copy = Step.Means.copy(of: try Target("Caches/z"))
         let resume = Step.Means.transfer(part: try Self.part(.max), ifChangedSince: nil)
         let totals = PlanTotals(
@@ -83,7 +83,7 @@ import Testing
         #expect(totals.bytesReused == .max)
     }
 
-    @Test func nothingToDoIsToldFromSomethingInTheWay() throws {
+    @Test func nothingToDoDiffersFromAnObstacle() throws {
         #expect(try Self.plan([]).isEmpty)
         #expect(try Self.plan([Self.step("Caches/a", .keep, .nothing)]).isEmpty)
         #expect(try Self.plan([Self.step("Documents/a", .edited, .nothing)]).isEmpty)

@@ -25,7 +25,7 @@ import Testing
         #expect(text.printable == "a\\u{\(digits)}b")
     }
 
-    @Test func aLineEndOfTwoBytesIsTwoNumbers() {
+    @Test func aTwoByteLineEndIsTwoNumbers() {
         #expect("a\r\nb".printable == "a\\u{d}\\u{a}b")
     }
 

@@ -56,7 +56,7 @@ import Testing
         #expect(QuotaCandidate.leftOut(of: files.map(candidate), quota: quota) == leftOut)
     }
 
-    @Test func sizesThatAddUpToMoreThanANumberHoldsAreLeftOut() {
+    @Test func overflowingSizesAreLeftOut() {
         let files = [
             QuotaCandidate(size: .max, claim: .wanted, lastUse: Instant(seconds: 2)),
             QuotaCandidate(size: .max, claim: .wanted, lastUse: Instant(seconds: 1)),

@@ -81,7 +81,7 @@ import Testing
         #expect(text.hasSuffix("https://a.example/b"))
     }
 
-    @Test func sizesAreShownInBytesAndPartsInUnits() {
+    @Test func sizesAreInBytesAndPartsInUnits() {
         #expect(
             Reason.sizeChanged(from: .min, to: .max).because.contains("9223372036854775807 bytes"))
         #expect(Reason.partAvailable(bytes: .max).because.hasPrefix("8.0 EiB"))

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: Revalidate and keep
 
-    @Test func aDueFileIsAskedForUnderItsValidator() throws {
+    @Test func aDueFileIsAskedWithItsValidator() throws {
         let decision = try Rows.decide(.unpinnedDue, .row, .intact)
         #expect(decision.kind == .revalidate)
         #expect(decision.reason == .due(.always, at: DecisionCell.now))
@@ -22,7 +22,7 @@ import Testing
         #expect(local.provenance == DecisionCell.provenance("origin"))
     }
 
-    @Test func aDueFileWithoutValidatorIsFetchedWholeAndSaysSo() throws {
+    @Test func aDueFileWithoutValidatorIsFetchedWhole() throws {
         let decision = try Rows.decide(.unpinnedDue, .row, .intact) {
             $0.record?.validators = Validators()
         }
@@ -43,7 +43,7 @@ import Testing
         #expect(absent.means == Rows.whole)
     }
 
-    @Test func anInterruptedUpdateGoesOnWithPartAndCondition() throws {
+    @Test func anInterruptedUpdateUsesPartAndCondition() throws {
         let decision = try Rows.decide(.unpinnedDue, .row, .intact, part: .fitting)
         guard case .transfer(let part?, let local?) = decision.means else {
             Issue.record("\(decision.means)")
@@ -120,14 +120,14 @@ import Testing
         }
     }
 
-    @Test func anOrphanWithoutStrongValidatorIsNotTheUnpinnedFile() throws {
+    @Test func aWeakOrphanIsNotTheUnpinnedFile() throws {
         let decision = try Rows.decide(.unpinnedFresh, .nothing, .absent, option: .prunes) {
             $0.orphan?.validators = Validators(entityTag: EntityTag("W/\"v1\""))
         }
         #expect(decision.kind == .fetch)
     }
 
-    @Test func anOrphanOfAnotherSourceOrDigestIsNotUsed() throws {
+    @Test func aForeignOrphanIsNotUsed() throws {
         let unpinned = try Rows.decide(.unpinnedFresh, .nothing, .absent, option: .prunes) {
             $0.orphan?.provenance = DecisionCell.provenance("elsewhere")
         }
@@ -138,13 +138,13 @@ import Testing
         #expect(pinned.kind == .fetch)
     }
 
-    @Test func theAnswerToAPostIsNotTakenFromAnOrphan() throws {
+    @Test func aPostIsNotAnsweredByAnOrphan() throws {
         let decision = try Rows.decide(
             .unpinnedFresh, .nothing, .absent, option: .prunes, changing: Self.post)
         #expect(decision.kind == .fetch)
     }
 
-    @Test func whoAsksForEverythingIsNotGivenARenamedFile() throws {
+    @Test func refreshTakesNoRenamedFile() throws {
         let cell = DecisionCell(
             wish: .unpinnedFresh, index: .nothing, tree: .absent, part: .none, area: .caches,
             option: .prunes)
@@ -153,7 +153,7 @@ import Testing
         #expect(reconciler.step(for: try cell.situation(), now: DecisionCell.now).kind == .fetch)
     }
 
-    @Test func theOrphanComesBeforeTheDonorAndTheDonorBeforeThePart() throws {
+    @Test func orphansDonorsAndPartsComeInOrder() throws {
         let localSource = try Target("Caches/twin.bin")
         let all = try Rows.decide(
             .pinnedToAnother, .nothing, .absent, part: .fitting, option: .prunes
@@ -171,7 +171,7 @@ import Testing
         #expect(none.reason == .missing)
     }
 
-    @Test func aFileThatIsGoneIsFetchedWithoutCondition() throws {
+    @Test func aMissingFileIsFetchedWithoutCondition() throws {
         for wish in DecisionCell.Wish.allCases {
             let decision = try Rows.decide(wish, .row, .absent)
             #expect(decision.kind == .fetch)
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Options
 
-    @Test func everythingIsDueAsksForFreshFilesAndNotForPinnedOnes() throws {
+    @Test func everythingDueExceptPinnedFiles() throws {
         let fresh = try Rows.decide(.unpinnedFresh, .row, .intact, option: .everythingIsDue)
         #expect(fresh.kind == .revalidate)
         #expect(fresh.reason == .due(.asked, at: DecisionCell.now))

@@ -42,7 +42,7 @@ import Testing
 
     /// A weak digest that the row does not know is compared with the bytes.
     @Test(arguments: [DecisionCell.Wish.unpinnedFresh, .unpinnedDue])
-    func aWeakDigestThatIsDeclaredLaterIsProvenByTheBytes(wish: DecisionCell.Wish) throws {
+    func aLaterWeakDigestIsProvenByBytes(wish: DecisionCell.Wish) throws {
         func decide(_ declared: Content, _ option: DecisionCell.Option = .none) throws -> Decision {
             try Self.decide(wish, .row, .intact, option: option) {
                 $0.resource.digests = [try declared.digest(.md5)]
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: Conflicts
 
-    @Test func driftInDocumentsWhoseWantedVersionChangedIsAConflict() throws {
+    @Test func driftConflictsWhenAnotherVersionIsWanted() throws {
         let decision = try Self.decide(.pinnedToAnother, .row, .drifted, .documents)
         #expect(decision.kind == .conflict)
         #expect(decision.reason == .editedAndChanged)
@@ -78,19 +78,19 @@ import Testing
     }
 
     @Test(arguments: Area.allCases)
-    func aStrangerWithOtherBytesThanThePinnedIsAConflict(area: Area) throws {
+    func aStrangerWithoutPinnedBytesConflicts(area: Area) throws {
         let decision = try Self.decide(.pinnedToRecorded, .nothing, .drifted, area)
         #expect(decision.kind == .conflict)
         #expect(decision.reason == .untracked)
     }
 
     @Test(arguments: Area.allCases)
-    func aStrangerOfAnotherSizeThanDeclaredIsAConflict(area: Area) throws {
+    func aStrangerOfAnotherSizeConflicts(area: Area) throws {
         let decision = try Self.decide(.unpinnedOfAnotherSize, .nothing, .intact, area)
         #expect(decision.kind == .conflict)
     }
 
-    @Test func aStrangerThatMayBeTheUnpinnedFileIsComparedWithTheServers() throws {
+    @Test func aStrangerIsComparedWithTheServersBytes() throws {
         let decision = try Self.decide(.unpinnedFresh, .nothing, .intact, .documents)
         #expect(decision.kind == .fetch)
         #expect(decision.reason == .untrackedOfUnknownVersion)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Area.allCases)
-    func aFileThatWasNotReadIsNotPlannedAway(area: Area) throws {
+    func anUnreadFileIsNotPlannedAway(area: Area) throws {
         let untracked = try Self.decide(.pinnedToAnother, .nothing, .drifted, area) {
             $0.digests = []
         }
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [DecisionCell.Option.none, .refetched])
-    func aDocumentThatChangedAndWasNotReadIsNotPlannedAway(option: DecisionCell.Option) throws {
+    func aChangedUnreadDocumentIsNotPlannedAway(option: DecisionCell.Option) throws {
         let edit = try Self.decide(.pinnedToAnother, .row, .drifted, .documents, option: option) {
             $0.digests = []
         }
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Area.allCases)
-    func aFileThatCannotBeReadIsLeftUntilItIsAskedForAnew(area: Area) throws {
+    func anUnreadableFileStaysUntilRefetched(area: Area) throws {
         let left = try Self.decide(.pinnedToAnother, .row, .drifted, area) {
             $0.digests = []
             $0.isUnreadable = true
@@ -156,20 +156,20 @@ import Testing
 
     // MARK: Edited
 
-    @Test func driftInDocumentsThatTheManifestStillWantsIsKept() throws {
+    @Test func driftIsKeptWhileItsVersionIsWanted() throws {
         let decision = try Self.decide(.pinnedToRecorded, .row, .drifted, .documents)
         #expect(decision.kind == .edited)
         #expect(decision.means == .nothing)
     }
 
-    @Test func aPinThatIsNotTheRowsAlgorithmButDeclaredBesideItIsStillWanted() throws {
+    @Test func aPinInAnotherAlgorithmStaysWanted() throws {
         let decision = try Self.decide(.sha512UnknownToRow, .row, .drifted, .documents) {
             $0.resource.digests.append(try Content.recorded.digest(.sha256))
         }
         #expect(decision.kind == .edited)
     }
 
-    @Test func anEditedDocumentThatIsDueIsAskedForWithOurVersionsValidator() throws {
+    @Test func aDueEditIsAskedWithOurValidator() throws {
         let decision = try Self.decide(.unpinnedDue, .row, .drifted, .documents)
         #expect(decision.kind == .edited)
         guard case .transfer(nil, let local?) = decision.means else {
@@ -181,7 +181,7 @@ import Testing
         #expect(local.isConfirmable)
     }
 
-    @Test func anEditedDocumentWithoutValidatorsIsComparedWithWhatArrives() throws {
+    @Test func anEditWithoutValidatorsAwaitsTheBytes() throws {
         let decision = try Self.decide(.unpinnedDue, .row, .drifted, .documents) {
             $0.record?.validators = Validators()
         }
@@ -193,7 +193,7 @@ import Testing
         #expect(local.sha256 == (try Content.recorded.digest(.sha256)))
     }
 
-    @Test func anEditedDocumentOfUnknownSourceIsNoConflictYet() throws {
+    @Test func anEditOfUnknownSourceDoesNotConflict() throws {
         let forget = { (situation: inout Situation) -> Void in situation.record?.provenance = nil }
         let due = try Self.decide(.unpinnedDue, .row, .drifted, .documents, changing: forget)
         #expect(due.kind == .edited)
@@ -211,14 +211,14 @@ import Testing
         #expect(decision.reason == .digestChanged(from: old, to: new))
     }
 
-    @Test func anotherSizeIsAnUpdateAndAsksWithoutCondition() throws {
+    @Test func anotherSizeUpdatesWithoutCondition() throws {
         let decision = try Self.decide(.unpinnedOfAnotherSize, .row, .intact)
         #expect(decision.kind == .update)
         #expect(decision.reason == .sizeChanged(from: Content.recorded.size, to: 500))
         #expect(decision.means == Self.whole)
     }
 
-    @Test func anotherSourceIsAnUpdateOfTheUnpinnedOnly() throws {
+    @Test func anotherSourceUpdatesUnpinnedFilesOnly() throws {
         let unpinned = try Self.decide(.unpinnedFromAnotherSource, .row, .intact)
         #expect(unpinned.kind == .update)
         #expect(unpinned.reason == .sourceChanged(to: DecisionCell.key("new")))
@@ -228,7 +228,7 @@ import Testing
         #expect(pinned.kind == .keep)
     }
 
-    @Test func aVersionFromAMirrorIsOfTheSameResource() throws {
+    @Test func aMirrorsVersionIsTheSameResource() throws {
         let decision = try Self.decide(.unpinnedFromAnotherSource, .row, .intact) {
             $0.sources.append(DecisionCell.key("origin"))
         }

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: DecisionCell.Wish.allCases)
-    func aPinnedFileThatIsThereNeedsNoNetwork(wish: DecisionCell.Wish) throws {
+    func aPresentPinnedFileNeedsNoNetwork(wish: DecisionCell.Wish) throws {
         for cell in DecisionCell.all(of: wish) where cell.option != .refetched {
             guard cell.wanted != nil, cell.present == cell.wanted, cell.declaredSize == nil else {
                 continue

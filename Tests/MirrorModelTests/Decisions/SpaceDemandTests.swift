@@ -25,7 +25,7 @@ import Testing
         #expect((refusal?.code == .spaceLimit) == isRefused)
     }
 
-    @Test func theSentenceNamesTheTargetThePlaceAndTheNumbers() throws {
+    @Test func theSentenceNamesTargetPlaceAndNumbers() throws {
         let one = try demand([nil]).refusal(at: "/r", available: 10, least: 1 << 20)
         #expect(
             one?.message

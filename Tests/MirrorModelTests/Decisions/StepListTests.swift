@@ -61,7 +61,7 @@ import Testing
         #expect(short.indices.map { short.target(at: $0) } == whole.map(\.target))
     }
 
-    @Test func whatIsAddedWholeBecomesPlainWhereThatSaysTheSame() throws {
+    @Test func wholeStepsBecomePlainWhereEqual() throws {
         let manifests = try manifests(6)
         let resources = Array(manifests[0].resources)
         let stamp = FileStamp(size: 3, modified: 2, changed: -1, inode: .max)
@@ -140,7 +140,7 @@ import Testing
         return ["a", "b"].map { Manifest(name: $0, resources: resources) }
     }
 
-    @Test func aSetOfPositionsHoldsWhatASetHolds() {
+    @Test func aPositionSetBehavesLikeASet() {
         var random = SplitMix64(seed: 3)
         var positions = PositionSet()
         var known: Set<Int> = []

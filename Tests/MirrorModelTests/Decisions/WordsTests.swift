@@ -26,14 +26,14 @@ import Testing
         #expect(clock.description(of: clock.now.advanced(bySeconds: seconds)) == text)
     }
 
-    @Test func aReasonHasLocalTimesForPeopleAndUTCForScripts() {
+    @Test func reasonsHaveLocalTimesOrUTC() {
         let reason = Reason.fresh(until: clock.now.advanced(bySeconds: 900))
         #expect(reason.because(on: clock) == "fresh until 14:15, in 15 min")
         #expect(reason.because == "fresh until 2026-11-21T12:15:00.000Z")
         #expect(Reason.missing.because(on: clock) == "not there")
     }
 
-    @Test func aLineThatNamesTheTargetDoesNotNameItTwice() throws {
+    @Test func aLineNamesItsTargetOnce() throws {
         let target = try Target("Caches/a")
         let error = MirrorError(.stalled, "Caches/a: nothing came for 30 s.", target: target)
         #expect(error.message(without: target) == "nothing came for 30 s.")

@@ -19,7 +19,7 @@ import Testing
         #expect(DailyWindow(text: text) == nil)
     }
 
-    @Test func midnightAsAnEndIsTheEndOfTheDay() throws {
+    @Test func midnightAsEndIsTheDaysEnd() throws {
         #expect(DailyWindow(text: "18:00-00:00") == DailyWindow(text: "18:00-24:00"))
     }
 
@@ -58,7 +58,7 @@ import Testing
             windows.opening(after: LocalZone.at(now), LocalZone.central) == LocalZone.at(opens))
     }
 
-    @Test func theNextChangeIsTheNearestBeginningOrEnd() throws {
+    @Test func theNextChangeIsTheNearestBoundary() throws {
         let windows = try #require(DailyWindows(text: "01:00-06:00,12:00-13:00"))
         func change(_ now: String) -> Instant? {
             windows.change(after: LocalZone.at(now), .utc)

@@ -33,7 +33,7 @@ import Testing
                 == .budgetSpent(renews: LocalZone.at("2026-06-02T00:00:00Z")))
     }
 
-    @Test func theClockChangesItAtTheNearestOfWindowAndBudget() {
+    @Test func theNearestOfWindowAndBudgetDecides() {
         #expect(permission.change(after: night, .utc) == LocalZone.at("2026-06-01T06:00:00Z"))
         #expect(permission.change(after: noon, .utc) == LocalZone.at("2026-06-02T00:00:00Z"))
     }

@@ -23,7 +23,7 @@ import Testing
         return log
     }
 
-    @Test func transfersOfOneTimeLieInRowsOfTheirHost() throws {
+    @Test func simultaneousTransfersLieInHostRows() throws {
         let timeline = Self.log([
             try Self.transfer(500, 900), try Self.transfer(0, 400), try Self.transfer(100, 700),
             try Self.transfer(50, 60, host: "b", failed: true),
@@ -36,11 +36,11 @@ import Testing
         #expect(timeline.length == 1000)
     }
 
-    @Test func transferThatOutlastsTheRunMakesTheTimelineLonger() throws {
+    @Test func aLateTransferLengthensTheTimeline() throws {
         #expect(Self.log([try Self.transfer(0, 400)]).timeline(lasting: 0).length == 400)
     }
 
-    @Test func shortTransfersInARowAreOneBarThatCountsThem() throws {
+    @Test func shortTransfersAreOneCountedBar() throws {
         let decisions = try (0..<1000).map { number in
             try Self.transfer(Int64(number) * 100, Int64(number) * 100 + 90, failed: number == 7)
         }
@@ -52,7 +52,7 @@ import Testing
         #expect(bars.first?.bytes == 10_000)
     }
 
-    @Test func hundredThousandTransfersMakeFewBarsAndNoneLiesOverAnother() throws {
+    @Test func aHundredThousandTransfersMakeFewBars() throws {
         let decisions = try (0..<100_000).map { number -> PastDecision in
             let began = Int64(number * 7919 % 600_000)
             return try Self.transfer(
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func moreTransfersAtOnceThanRowsShareTheRows() throws {
+    @Test func transfersBeyondTheRowsShareThem() throws {
         let decisions = try (0..<100).map { try Self.transfer(Int64($0), 1000 + Int64($0)) }
         let lane = try #require(Self.log(decisions).timeline(lasting: 2000).lanes.first)
         #expect(lane.rows.count == Timeline.mostRows)
@@ -97,7 +97,7 @@ import Testing
         #expect(log.longest(2).map(\.bar.began) == [5, 20])
     }
 
-    @Test func bytesAreSpreadOverTheTimeOfTheirTransfer() throws {
+    @Test func bytesSpreadOverTheTransfersTime() throws {
         let throughput = Self.log([
             try Self.transfer(0, 500, bytes: 1000), try Self.transfer(500, 510, bytes: 60),
         ]).throughput(lasting: 1200)

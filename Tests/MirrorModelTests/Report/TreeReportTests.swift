@@ -79,7 +79,7 @@ import Testing
             ([.offered, .unknown], .offered), ([.unknown], .unknown), ([], .unknown),
             ([.refused, .honoured], .honoured),
         ] as [([RangeSupport], RangeSupport)])
-    func whatAHostDidCountsMoreThanWhatItSays(shown: [RangeSupport], verdict: RangeSupport) throws {
+    func aHostsDeedsCountMoreThanClaims(shown: [RangeSupport], verdict: RangeSupport) throws {
         var book = HostBook()
         for ranges in shown {
             book.add(

@@ -4,7 +4,7 @@ import Testing
 
 /// Targets that are cancelled before the loop has them, or beside others that want the same bytes.
 @Suite struct CancelledStepTests {
-    @Test func aFileWhoseTurnHasNotComeEndsAtOnce() throws {
+    @Test func aFileNotYetStartedEndsAtOnce() throws {
         var rig = try RunRig(fetching: (0..<9).map { "f\($0)" }) { $0.window = 2 }
         rig.tell(.ready)
         rig.tell(.cancel(rig.targets[7], discardingPart: false))
@@ -20,7 +20,7 @@ import Testing
         #expect(summary[.fetched] == 8)
     }
 
-    @Test func aFileIsCancelledBeforeTheRunHasBegun() throws {
+    @Test func aFileIsCancelledBeforeTheRun() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.cancel(rig.targets[0], discardingPart: false))
         #expect(rig.failed == [])
@@ -29,7 +29,7 @@ import Testing
         #expect(rig.submitted == [1])
     }
 
-    @Test func theOldPartOfAFileThatWaitsGoesToo() throws {
+    @Test func aWaitingFilesOldPartGoes() throws {
         let part = PartRecord(
             name: "a.part", target: try Target("Caches/a"), identity: .anonymous, total: nil,
             provenance: Provenance(
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aFileThatAnotherRunHasEndsAtOnce(isAtomic: Bool) throws {
+    @Test(arguments: [true, false]) func aFileHeldElsewhereEndsAtOnce(isAtomic: Bool) throws {
         var rig = try RunRig(fetching: ["a", "b"], optional: ["a"], isAtomic: isAtomic)
         rig.tell(.ready, occupied: [0])
         rig.tell(.cancel(rig.targets[0], discardingPart: false))
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// It asks itself by then. The simulation found it counted twice (seed 842404).
-    @Test func oneThatSharedTheRequestOfAFileWhoseTurnHasNotComeEndsOnce() throws {
+    @Test func aSharerOfAWaitingRequestEndsOnce() throws {
         var rig = try RunRig(fetching: ["f0", "f1", "x/same", "y/same"]) { $0.window = 2 }
         rig.tell(.ready)
         rig.tell(.cancel(rig.targets[2], discardingPart: false))
@@ -119,7 +119,7 @@ import Testing
         #expect(rig.machine.isOver)
     }
 
-    @Test func whatASetHoldsIsCancelledWithTheSet() throws {
+    @Test func aSetsFilesAreCancelledWithIt() throws {
         var rig = try RunRig(fetching: ["a", "b"], isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -134,7 +134,7 @@ import Testing
 
     /// It gets its final name already, and ends once.
     @Test(arguments: [true, false])
-    func whatIsPromotedWithItsSetIsNotCancelled(discards: Bool) throws {
+    func promotedSetFilesAreNotCancelled(discards: Bool) throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], from: "one", isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -167,7 +167,7 @@ import Testing
         #expect(rig.summary().removed == 1)
     }
 
-    @Test func aGoodFileThatWasToBeConfirmedCountsAsFailed() throws {
+    @Test func aCancelledConfirmationCountsAsFailed() throws {
         var rig = try RunRig(fetching: ["a"], kind: .revalidate)
         rig.tell(.ready)
         rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))

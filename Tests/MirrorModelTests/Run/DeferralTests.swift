@@ -6,7 +6,7 @@ import Testing
 @Suite struct DeferralTests {
     private let closed = Deferral.outsideWindow(opens: Instant(seconds: 100))
 
-    @Test func whatMayNotRunIsDeferredWithoutARequest() throws {
+    @Test func whatMayNotRunIsDeferred() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.permission(closed))
         rig.tell(.ready)
@@ -31,14 +31,14 @@ import Testing
         #expect(summary[.fetched] == 1)
     }
 
-    @Test func aRequestThatAnUrgentResourceSharesIsMade() throws {
+    @Test func anUrgentSharersRequestIsMade() throws {
         var rig = try RunRig(fetching: ["a", "b"], from: "same", urgent: ["b"])
         rig.tell(.permission(closed))
         rig.tell(.ready)
         #expect(rig.submitted == [0])
     }
 
-    @Test func transfersUnderWayEndAndThoseHeldBackDoNotBegin() throws {
+    @Test func runningTransfersEndAndOthersStay() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], urgent: ["c"]) { $0.window = 1 }
         rig.tell(.ready)
         #expect(rig.submitted == [0])
@@ -57,7 +57,7 @@ import Testing
         #expect(summary.exit == 0)
     }
 
-    @Test func aBodyThatArrivedBeforeItsTransferEndedLands() throws {
+    @Test func aBodyBeforeItsTransfersEndIsPromoted() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         rig.tell(.permission(closed))
@@ -66,7 +66,7 @@ import Testing
         #expect(rig.summary()[.fetched] == 1)
     }
 
-    @Test func whatWasNotReachedYetRunsWhenTransfersMayRunAgain() throws {
+    @Test func deferredTransfersRunWhenPermitted() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.permission(closed))
         rig.tell(.permission(nil))
@@ -85,7 +85,7 @@ import Testing
         #expect(summary.exit == 130)
     }
 
-    @Test func whatWasPutAsideEndsAndTheRestGoesOn() throws {
+    @Test func whatIsPausedEndsAndOthersContinue() throws {
         var rig = try RunRig(fetching: ["a", "b"], urgent: ["a"])
         rig.tell(.ready)
         rig.tell(.putAside(rig.targets[0]))
@@ -97,14 +97,14 @@ import Testing
         #expect(rig.summary()[.fetched] == 1)
     }
 
-    @Test func whatAnEarlierRunPutAsideDoesNotBegin() throws {
+    @Test func whatEarlierRunsPausedDoesNotBegin() throws {
         var rig = try RunRig(fetching: ["a", "b"]) { $0.paused.pause(try? Target("Caches/b")) }
         rig.tell(.ready)
         #expect(rig.submitted == [0])
         #expect(rig.reasons["b"] == .deferred(.paused))
     }
 
-    @Test func aTransferThatHasNotBegunIsPausedAsSoonAsItBegins() throws {
+    @Test func aWaitingTransferPausesAsItBegins() throws {
         var rig = try RunRig(fetching: ["a", "b"]) { $0.window = 1 }
         rig.tell(.ready)
         rig.tell(.pause(rig.targets[1]))

@@ -4,7 +4,7 @@ import Testing
 
 /// A run whose plan has less room in Caches than files.
 @Suite struct EvictingRunTests {
-    @Test func filesGoWhenOthersHaveComeInTheirPlace() throws {
+    @Test func filesGoWhenOthersHaveCome() throws {
         var rig = try RunRig(fetching: ["a"], evicting: ["b"], strangers: ["c"], sizes: ["a": 3])
         rig.tell(.ready)
         #expect(rig.submitted == [0])
@@ -42,7 +42,7 @@ import Testing
         #expect(summary.removed == 1)
     }
 
-    @Test func aFileStaysInTheRoomOfOneThatDidNotCome() throws {
+    @Test func aFileStaysWhenNothingCame() throws {
         var rig = try RunRig(
             fetching: ["a", "b"], evicting: ["y", "z"], sizes: ["a": 1, "b": 1])
         rig.tell(.ready)
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// The transfers before may have taken hours.
-    @Test func whatIsGoneDoesNotStayInTheRoomOfAnother() throws {
+    @Test func aMissingFileFreesNoRoom() throws {
         var rig = try RunRig(fetching: ["a"], evicting: ["z"], sizes: ["a": 1])
         rig.lost = ["z"]
         rig.tell(.ready)
@@ -91,7 +91,7 @@ import Testing
         #expect(summary.resources == 2)
     }
 
-    @Test func aRunThatIsInterruptedWhileItMakesRoomAddsUp() throws {
+    @Test func aRunInterruptedWhileEvictingAddsUp() throws {
         var rig = try RunRig(
             fetching: ["a"], evicting: ["b", "c"], removing: ["z"], sizes: ["a": 3])
         rig.tell(.roomIsShort)

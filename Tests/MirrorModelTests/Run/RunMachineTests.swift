@@ -3,7 +3,7 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct RunMachineTests {
-    @Test func aFileIsDoneWhenItHasLandedAndNotBefore() throws {
+    @Test func aFileIsDoneOnlyWhenPromoted() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         #expect(rig.submitted == [0])
@@ -74,7 +74,7 @@ import Testing
                 now: Instant(seconds: 0), orphansLeft: 0), rules: rules)
     }
 
-    @Test func filesThatOnlyTheSummaryReportsAreLookedAtLast() throws {
+    @Test func filesOfTheSummaryAreLookedAtLast() throws {
         var rig = try keeping(["a", "b"]) { $0.looksAtKeptLast = true }
         rig.tell(.ready)
         #expect(rig.machine.awaitsLook)
@@ -99,7 +99,7 @@ import Testing
         #expect(summary.exit == 130)
     }
 
-    @Test func aFileThatIsNotAsItWasHasFailedAndIsNotKept() throws {
+    @Test func aChangedFileFailsAndIsNotKept() throws {
         var rig = try keeping(["a", "b", "c"])
         rig.tell(.changed(1, .changedSincePlan(rig.targets[1], isGone: true)))
         rig.tell(.ready)
@@ -112,7 +112,7 @@ import Testing
         #expect(summary.exit == 69)
     }
 
-    @Test func whatWasNotLookedAtAnyMoreIsNotKept() throws {
+    @Test func whatWasNotSeenIsNotKept() throws {
         var rig = try keeping(["a", "b", "c", "d"])
         rig.tell(.changed(1, .changedSincePlan(rig.targets[1], isGone: true)))
         rig.tell(.end(.interrupted(exit: 130)))
@@ -152,7 +152,7 @@ import Testing
         #expect(rig.failed == ["z"])
     }
 
-    @Test func anInterruptedRunCancelsWhatRunsAndLeavesTheRestOut() throws {
+    @Test func anInterruptedRunCancelsAndLeavesOut() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], removing: ["z"]) { $0.window = 1 }
         rig.tell(.ready)
         #expect(rig.submitted == [0])
@@ -171,7 +171,7 @@ import Testing
     }
 
     /// In one message: after the last transfer's end alone, the run would be over, and failed.
-    @Test func aRunThatIsEndedWithItsPartsIsInterrupted() throws {
+    @Test func aRunEndedWithPartsIsInterrupted() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         rig.tell(.transfer(0, .started(source: "http://a.example/a", size: 3, offset: 0)))
@@ -186,7 +186,7 @@ import Testing
         #expect(rig.failed == [])
     }
 
-    @Test func afterASignalTheDiskIsWaitedForAMomentOnly() throws {
+    @Test func afterASignalTheDiskGetsAMoment() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         try rig.receive(0)
@@ -202,7 +202,7 @@ import Testing
         #expect(rig.summary()[.skipped] == 1)
     }
 
-    @Test func aSignalAfterAFailureThatEndedTheRunShortensTheWait() throws {
+    @Test func aSignalAfterAFailureShortensTheWait() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready)
         try rig.receive(0)
@@ -218,7 +218,7 @@ import Testing
         #expect(rig.summary().error?.code == .noSpace)
     }
 
-    @Test func theDeadlineEndsTheRunAndIsWaitedFor() throws {
+    @Test func theDeadlineEndsTheRun() throws {
         var rig = try RunRig(fetching: ["a"]) { $0.deadline = 5 }
         rig.tell(.ready)
         rig.time = 1000
@@ -233,7 +233,7 @@ import Testing
         #expect(rig.summary().error?.code == .deadline)
     }
 
-    @Test func theDeadlineHoldsForARunThatAFailureEnded() throws {
+    @Test func theDeadlineHoldsAfterAFailureToo() throws {
         var rig = try RunRig(fetching: ["a", "b"]) {
             $0.deadline = 5
             $0.stopsAtFirstFailure = true
@@ -250,7 +250,7 @@ import Testing
         #expect(rig.summary()[.interrupted] == 1)
     }
 
-    @Test func aRunThatEndedBeforeItBeganBeginsNothing() throws {
+    @Test func aRunEndedEarlyBeginsNothing() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.end(.interrupted(exit: 130)))
         rig.tell(.ready)
@@ -268,7 +268,7 @@ import Testing
         #expect(summary.error?.code == .deleteLimit)
     }
 
-    @Test func whoInterruptedARunBeforeItWasRefusedIsHeard() throws {
+    @Test func anInterruptBeforeRefusalCounts() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.end(.interrupted(exit: 143)))
         rig.tell(.refused(MirrorError(.deleteLimit, "too many")))
@@ -276,7 +276,7 @@ import Testing
         #expect(rig.summary().exit == 143)
     }
 
-    @Test func theFirstFailureEndsTheRunWhereThatIsWanted() throws {
+    @Test func theFirstFailureEndsWhereWanted() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"]) {
             $0.window = 2
             $0.stopsAtFirstFailure = true
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3, 9]) func aConflictThatIsKeptEndsTheRunAtOnce(count: Int) throws {
+    @Test(arguments: [1, 2, 3, 9]) func aKeptConflictEndsTheRun(count: Int) throws {
         var rig = try rig(conflicts: count)
         rig.tell(.ready)
         #expect(rig.machine.isOver)
@@ -320,14 +320,14 @@ import Testing
         #expect(summary.orphans == 2)
     }
 
-    @Test func conflictsThatAreKeptEndAllWhereThatIsWanted() throws {
+    @Test func keptConflictsEndAllWhereWanted() throws {
         var rig = try rig(conflicts: 9, failsFast: false)
         rig.tell(.ready)
         #expect(rig.failed.count == 9)
         #expect(rig.removing == [9, 10])
     }
 
-    @Test func aRunThatIsOfflineHoldsLittleAtOnce() throws {
+    @Test func offlineLittleIsHeldAtOnce() throws {
         let count = 3 * StepQueue.mostUnderWay
         let names = (0..<count).map { "f" + String($0 + 100_000) }
         var rig = try RunRig(fetching: names) { $0.isOffline = true }
@@ -337,7 +337,7 @@ import Testing
         #expect(rig.mostRead <= StepQueue.mostUnderWay + 1024)
     }
 
-    @Test func anIndexThatCannotBeReadFailsTheTransferAndLetsItsTargetGo() throws {
+    @Test func anUnreadableIndexFailsAndFreesTheTarget() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.isIndexBroken = true
         rig.tell(.ready)
@@ -368,7 +368,7 @@ import Testing
         #expect(rig.submitted == [1])
     }
 
-    @Test func whatWasCancelledWhileHeldBackGivesItsPlaceBack() throws {
+    @Test func cancelledHeldWorkReturnsItsPlace() throws {
         var rig = try RunRig(fetching: (0..<9).map { "f\($0)" }) { $0.window = 2 }
         rig.tell(.pause(nil))
         rig.tell(.ready)
@@ -402,7 +402,7 @@ import Testing
         #expect(rig.submitted == [0])
     }
 
-    @Test func aRunThatIsOfflineFailsEverythingAndAsksNobody() throws {
+    @Test func offlineEverythingFailsWithoutRequests() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"]) { $0.isOffline = true }
         rig.tell(.ready)
         #expect(rig.machine.isOver)

@@ -14,7 +14,7 @@ import Testing
         .progress(bytes: bytes, size: size, bytesPerSecond: 1)
     }
 
-    @Test func beforeTheFirstRequestThePlansNumbersAreThere() throws {
+    @Test func thePlansNumbersComeFirst() throws {
         let rig = try RunRig(fetching: ["a", "b", "c"], sizes: ["a": 10, "b": 20])
         let totals = rig.machine.totals
         #expect(totals.transfers == 3)
@@ -26,7 +26,7 @@ import Testing
         #expect(totals.secondsLeft == nil)
     }
 
-    @Test func aSizeThatIsLearnedIsNoLongerUnknown() throws {
+    @Test func aLearnedSizeIsNoLongerUnknown() throws {
         var rig = try RunRig(fetching: ["a", "b"], sizes: ["b": 100])
         rig.tell(.ready)
         rig.tell(.transfer(0, started(nil)))
@@ -37,7 +37,7 @@ import Testing
         #expect(rig.machine.totals.expectedBytes == 150)
     }
 
-    @Test func aTransferThatEndsWithoutASizeBroughtWhatArrived() throws {
+    @Test func withoutSizeATransferBroughtItsBytes() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         rig.tell(.transfer(0, started(nil)))
@@ -49,7 +49,7 @@ import Testing
         #expect(rig.machine.totals.unknownSizes == 0)
     }
 
-    @Test func aFailedTransferHasEndedAndLeavesNothingExpected() throws {
+    @Test func aFailedTransferLeavesNothingExpected() throws {
         var rig = try RunRig(fetching: ["a", "b"], sizes: ["a": 10, "b": 20])
         rig.tell(.ready)
         rig.tell(.transfer(0, started(10)))
@@ -75,7 +75,7 @@ import Testing
         #expect(rig.machine.totals.bytes == 3)
     }
 
-    @Test func bytesThatWereThereAreNotExpectedUntilARestart() throws {
+    @Test func presentBytesAreNotExpected() throws {
         var step = try fetch(size: 144)
         var part = PartRecord(
             name: "p", target: step.target, identity: .anonymous, total: 144,
@@ -113,7 +113,7 @@ import Testing
         #expect(count.expected == 9)
     }
 
-    @Test func theRateIsThatOfTheLastSecondsAndGivesTheTimeLeft() throws {
+    @Test func theRecentRateGivesTheTimeLeft() throws {
         var rig = try RunRig(fetching: ["a"], sizes: ["a": 100_000])
         rig.tell(.ready)
         rig.tell(.transfer(0, started(100_000)))
@@ -129,7 +129,7 @@ import Testing
         #expect(rig.machine.totals.secondsLeft == 3)
     }
 
-    @Test func withoutSizesTheTimeLeftFollowsFromTheNumberOfTransfers() throws {
+    @Test func withoutSizesTransfersGiveTheTimeLeft() throws {
         let names = (0..<40).map { String($0 + 100) }
         var rig = try RunRig(fetching: names)
         rig.tell(.ready)
@@ -145,7 +145,7 @@ import Testing
         #expect(rig.machine.totals.secondsLeft == 2)
     }
 
-    @Test func aPauseOfTheRunDoesNotSlowItsRate() throws {
+    @Test func aPauseDoesNotSlowTheRate() throws {
         var rig = try RunRig(fetching: ["a"], sizes: ["a": 100_000])
         rig.tell(.ready)
         rig.tell(.transfer(0, started(100_000)))

@@ -29,7 +29,7 @@ import Testing
         #expect(rig.setEnds.map(\.files) == [3])
     }
 
-    @Test func noFileOfASetIsPromotedByItself() throws {
+    @Test func noSetFileIsPromotedAlone() throws {
         var rig = try RunRig(fetching: ["a"], isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -103,7 +103,7 @@ import Testing
         #expect(rig.failed == ["z"])
     }
 
-    @Test func anOrphanThatHoldsItsSetBackIsCountedOnce() throws {
+    @Test func aBlockingOrphanIsCountedOnce() throws {
         var rig = try RunRig(fetching: ["a"], removing: ["y", "z"], isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -159,7 +159,7 @@ import Testing
         #expect(rig.setEnds.first?.obstacle == .ended)
     }
 
-    @Test func aSetThatIsBeingPromotedIsWaitedForAfterASignal() throws {
+    @Test func aSignalWaitsForAPromotionOfSets() throws {
         var rig = try RunRig(fetching: ["a"], isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -171,7 +171,7 @@ import Testing
         #expect(rig.summary().exit == 130)
     }
 
-    @Test func aPromotionThatTakesTooLongIsLeftToTheNextRun() throws {
+    @Test func slowPromotionsAreLeftToLaterRuns() throws {
         var rig = try RunRig(fetching: ["a"], removing: ["z"], isAtomic: true)
         rig.tell(.ready)
         try rig.receive(0)
@@ -223,7 +223,7 @@ import Testing
     }
 
     /// A file that shared a request, and was fetched after all, has taken its target like the other.
-    @Test func everyFileOfAnAbandonedSetIsLetGo() throws {
+    @Test func anAbandonedSetReleasesEveryFile() throws {
         var rig = try RunRig(fetching: ["a", "b"], from: "one", isAtomic: true)
         rig.tell(.ready)
         rig.tell(.transfer(0, .started(source: "a", size: nil, offset: 0)))
@@ -266,7 +266,7 @@ import Testing
         #expect(rig.summary()[.fetched] == count)
     }
 
-    @Test func aFileThatTheQuotaHasNoRoomForIsAFailure() throws {
+    @Test func aFileBeyondTheQuotaIsAFailure() throws {
         var rig = try RunRig(fetching: ["a"], isAtomic: true)
         var plan = rig.machine.plan
         plan.steps = StepList(

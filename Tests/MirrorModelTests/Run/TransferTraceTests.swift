@@ -12,7 +12,7 @@ import Testing
         .started(source: "http://a.example/f", size: nil, offset: 0)
     }
 
-    @Test func timesAreThoseOfTheTransferAndNotOfThePromotion() throws {
+    @Test func timesAreOfTransfersNotPromotions() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         rig.time = 40
@@ -67,7 +67,7 @@ import Testing
         return ranges(&machine)
     }
 
-    @Test func localFileCameInNoVersionOfHTTP() throws {
+    @Test func localFilesHaveNoProtocol() throws {
         let provenance = Provenance(source: SourceKey(text: "x"), answeredBy: "x")
         for (text, version) in [("file:///a", nil), ("http://a.example/", .http11)]
             as [(String, HTTPVersion?)]
@@ -85,7 +85,7 @@ import Testing
         #expect(try answered(200) == .unknown)
     }
 
-    @Test func whatTheServerDoesWithARangeCountsMore() throws {
+    @Test func aServersRangesCountMoreThanClaims() throws {
         let range = ("Content-Range", "bytes 4-9/10")
         #expect(try answered(206, part: true, range, ("ETag", "\"x\"")) == .honoured)
         let offer = ("Accept-Ranges", "bytes")

@@ -22,7 +22,7 @@ import Testing
         #expect(period.nearest.spelling == nearest)
     }
 
-    @Test(arguments: [-1, 0, 59]) func nothingIsStartedMoreOftenThanOnceAMinute(seconds: Int64) {
+    @Test(arguments: [-1, 0, 59]) func nothingStartsMoreThanOnceAMinute(seconds: Int64) {
         #expect(SchedulePeriod(seconds: seconds) == nil)
     }
 }

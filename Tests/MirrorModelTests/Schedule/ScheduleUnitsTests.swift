@@ -20,12 +20,12 @@ import Testing
         ("/srv/maps", "/srv/maps"), ("a b", "'a b'"), ("", "''"), ("50%", #"'50'\%''"#),
         ("it's", #"'it'\''s'"#), ("$HOME", "'$HOME'"),
     ])
-    func wordsOfACrontabAreQuotedForCronAndTheShell(word: String, quoted: String) {
+    func crontabWordsAreQuotedForTheShell(word: String, quoted: String) {
         #expect(QuotedWord.cron(word) == quoted)
     }
 
     @Test(arguments: ["a\nb", "a\tb", "\u{7F}"])
-    func wordsWithControlCharactersHaveNoPlaceInEither(word: String) throws {
+    func controlCharactersFitInNeither(word: String) throws {
         #expect(QuotedWord.systemd(word) == nil)
         #expect(QuotedWord.cron(word) == nil)
         let units = try #require(makeUnits(root: word))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aTimerThatACalendarExpressesMakesUpForMissedRuns() throws {
+    @Test func aCalendarTimerCatchesUpMissedRuns() throws {
         let timer = try #require(makeUnits()?.timer)
         #expect(timer.contains("\nOnCalendar=*-*-* 00/6:00:00\nPersistent=true\n"))
         #expect(timer.contains("\nRandomizedDelaySec=2160s\n"))

@@ -12,7 +12,7 @@ import Testing
         return try #require(Digest(.sha256, bytes: bytes))
     }
 
-    @Test func eachDigestIsInOneOfTheRangesThatAreNamed() throws {
+    @Test func eachDigestIsInANamedRange() throws {
         var table = DigestTable()
         let paths = (0..<1000).map { String(10000 + $0) }
         // Digests repeat, near each other and far.

@@ -57,7 +57,7 @@ import Testing
                 """)
     }
 
-    @Test func aLongListingGoesOnBehindItsLastEntry() throws {
+    @Test func aLongListingContinuesAfterItsLast() throws {
         var listing = try listing((0..<ServedListing.mostEntries - 1).map { "\($0)" })
         _ = listing.add(ServedListing.Entry(name: "ö&"))
         #expect(listing.answer(asJSON: true)["Link"] == nil)

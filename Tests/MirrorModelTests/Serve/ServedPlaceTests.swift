@@ -42,7 +42,7 @@ import Testing
         #expect(ServedPlace(path: path) == .nothing)
     }
 
-    @Test func whatIsDecodedTwiceIsAFileOfThatName() throws {
+    @Test func aTwiceEncodedNameIsTakenLiterally() throws {
         #expect(
             ServedPlace(path: "/Documents/%252e%252e/x")
                 == .file(try Target("Documents/%2e%2e/x")))

@@ -16,7 +16,7 @@ import Testing
         arena.withBytes(at: position, count: count) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func aCopyKeepsItsBytesWhenBothGetMore() {
+    @Test func aGrowingCopyKeepsItsBytes() {
         var one = ByteArena()
         let first = append("first", to: &one)
         var two = one
@@ -31,7 +31,7 @@ import Testing
         #expect(text(at: inTwo, 3, in: two) == "two")
     }
 
-    @Test func valuesLieInOneBlockEachHoweverLongTheyAre() {
+    @Test func valuesLieInOneBlockEach() {
         var arena = ByteArena()
         let long = String(repeating: "x", count: 3 << 20)
         let texts =

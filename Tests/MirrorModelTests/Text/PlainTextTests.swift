@@ -6,7 +6,7 @@ import Testing
 struct PlainTextTests {
     /// Texts are looked at eight bytes at a time, and what is left byte by byte.
     @Test(arguments: [1, 7, 8, 9, 15, 16, 17, 24])
-    func aTextEndsAtTheFirstByteThatIsNotPlain(count: Int) {
+    func plainTextEndsAtTheFirstOtherByte(count: Int) {
         for byte in UInt8.min...(.max) {
             let isPlain = (0x20...0x7E).contains(byte) && byte != 0x22 && byte != 0x5C
             for place in 0..<count {

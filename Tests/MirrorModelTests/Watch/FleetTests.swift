@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [(3600, 360), (21_600, 600), (900, 90)])
-    func chanceSpreadsADueFileOverATenthOfTheWait(wait: Int64, spread: Int) {
+    func chanceSpreadsADueFile(wait: Int64, spread: Int) {
         var generator = SplitMix64(seed: 1)
         var end = SyncEnd()
         end.nextDue = SyncEnd.Due(at: Instant(seconds: wait), name: "a")
@@ -32,7 +32,7 @@ import Testing
         #expect(peak(WatchInterval(every: 86_400, jitter: 0), end, &generator) == devices)
     }
 
-    @Test func aWindowThatOpensForAllIsNotARush() {
+    @Test func aCommonWindowCausesNoRush() {
         var generator = SplitMix64(seed: 2)
         var end = SyncEnd()
         end.deferral = .outsideWindow(opens: Instant(seconds: 6 * 3600))
@@ -60,7 +60,7 @@ import Testing
 
     /// All devices begin in the same second, have a file that is due each hour, and a server that is
     /// away from the third hour to the fourth: the most that ask in one second after the first.
-    @Test func noSecondOfADayHasMoreThanAFiftiethOfTheFleet() {
+    @Test func noSecondHasAFiftiethOfDevices() {
         var generator = SplitMix64(seed: 4)
         let interval = WatchInterval(every: 21_600)
         let (outage, day) = (Int64(3 * 3600)..<Int64(4 * 3600), Int64(24 * 3600))

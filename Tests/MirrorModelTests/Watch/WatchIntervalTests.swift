@@ -27,12 +27,12 @@ import Testing
         #expect(next == NextSync(at: due.at, cause: .due("Caches/a")))
     }
 
-    @Test func whatIsDueAfterTheCeilingDoesNotDelayIt() {
+    @Test func dueAfterTheCeilingDelaysNothing() {
         let due = SyncEnd.Due(at: now.advanced(bySeconds: 9000), name: "Caches/a")
         #expect(seconds(end { $0.nextDue = due }) == 3600)
     }
 
-    @Test func whatBecameDueDuringTheSyncIsSyncedAfterASecond() {
+    @Test func whatBecameDueIsSyncedSoon() {
         let due = SyncEnd.Due(at: now.advanced(bySeconds: -5), name: "Caches/a")
         #expect(seconds(end { $0.nextDue = due }) == 1)
     }
@@ -40,15 +40,15 @@ import Testing
     @Test(arguments: [
         (1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (9, 3600), (Int.max, 3600),
     ])
-    func failuresInARowDoubleTheWaitUpToTheCeiling(failures: Int, wait: Int) {
+    func failuresDoubleTheWaitToTheCeiling(failures: Int, wait: Int) {
         #expect(seconds(end { $0.failures = failures }) == Int64(wait))
     }
 
-    @Test func chanceMakesARetrySoonerByHalfAtMost() {
+    @Test func chanceHastensARetryByHalf() {
         #expect(seconds(end { $0.failures = 1 }, random: { $0 }) == 15)
     }
 
-    @Test func aRetryIsNotLaterThanAShortCeiling() {
+    @Test func aShortCeilingBoundsARetry() {
         let next = WatchInterval(every: 5).next(after: end { $0.failures = 4 }, at: now) { _ in 0 }
         #expect(next.at.seconds(since: now) == 5)
     }
@@ -83,7 +83,7 @@ import Testing
         #expect(status.windowCloses == Instant(seconds: 9_000))
     }
 
-    @Test func aMeteredNetworkIsLookedAtAgainAfterFiveMinutes() {
+    @Test func aMeteredNetworkIsCheckedEveryFiveMinutes() {
         #expect(seconds(end { $0.deferral = .meteredNetwork }) == 300)
     }
 
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: [
         (0, false), (1, false), (65, true), (66, true), (69, false), (73, true), (75, false),
     ])
-    func onlyWhatNoLaterSyncCanMendEndsAWatchAtItsBeginning(exit: Int32, isFinal: Bool) {
+    func onlyLastingFaultsEndAStartingWatch(exit: Int32, isFinal: Bool) {
         #expect(WatchVerdict.isFinal(exit: exit) == isFinal)
     }
 
