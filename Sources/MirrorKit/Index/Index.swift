@@ -19,6 +19,9 @@ final class Index: Sendable {
     private let isLogNamed = Atomic<Bool>(false)
     /// The pages that the log may gather, of SQLite's usual 4 KiB.
     private static let pagesToCheckpoint = 2048
+    /// The pages in the log at which it is carried into the database the next time. A reader may keep the log
+    /// from beginning again, and then each commit would try.
+    private let nextCheckpoint = Atomic(Index.pagesToCheckpoint)
     /// Whether rows that a plan has read are still those of the index.
     let rows = RowsState()
 
@@ -47,7 +50,7 @@ final class Index: Sendable {
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
-            try damage.refuseIfLost()
+            try damage.refuseReadingIfLost()
             do throws(IndexError) { return try body(&database) } catch { throw damage.noted(error) }
         }
     }
@@ -59,25 +62,43 @@ final class Index: Sendable {
     func write<Value: Sendable>(
         durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
-        try connection.withLock { database throws(IndexError) in
+        let (value, pages) = try connection.withLock { database throws(IndexError) in
             try damage.refuseIfLost()
             do throws(IndexError) {
-                if durably { try database.run("PRAGMA synchronous = FULL") }
+                // In WAL mode the same as FULL; in others the journal's end lasts too.
+                if durably { try database.run("PRAGMA synchronous = EXTRA") }
                 try database.run("BEGIN IMMEDIATE")
                 let value = try body(&database)
                 try database.run("COMMIT")
                 if durably { try nameLog() }
                 if durably { try database.run("PRAGMA synchronous = NORMAL") }
-                if location != nil, database.pagesInLog >= Index.pagesToCheckpoint {
-                    try database.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
-                }
-                return value
+                return (value, database.pagesInLog)
             } catch {
                 // SQLite has rolled back by itself after some errors; then this one does nothing.
                 try? database.run("ROLLBACK")
                 try? database.run("PRAGMA synchronous = NORMAL")
                 throw damage.noted(error)
             }
+        }
+        checkpoint(pages)
+        return value
+    }
+
+    /// Carries a long log into the database, over a connection of its own: others need not wait for it.
+    ///
+    /// The commit before it stands, so an error ends no transaction. One that is final refuses the next
+    /// write; where the database finds no room to grow, the log goes on.
+    private func checkpoint(_ pages: Int) {
+        if pages < Index.pagesToCheckpoint {
+            return nextCheckpoint.store(Index.pagesToCheckpoint, ordering: .relaxed)
+        }
+        guard let location, pages >= nextCheckpoint.load(ordering: .relaxed) else { return }
+        nextCheckpoint.store(pages + Index.pagesToCheckpoint, ordering: .relaxed)
+        do throws(IndexError) {
+            let other = try location.connect()
+            try other.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
+        } catch {
+            if !error.isUnwritable { _ = damage.noted(error) }
         }
     }
 
@@ -97,7 +118,7 @@ final class Index: Sendable {
         _ sql: String = ProjectionCursor.rows, from start: String
     ) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
-            try damage.refuseIfLost()
+            try damage.refuseReadingIfLost()
             return try ProjectionCursor(try location?.connect(), sql, from: start) {
                 _ = self.damage.noted($0)
             }
@@ -113,7 +134,8 @@ final class Index: Sendable {
         try indexed { () throws(IndexError) in
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { OpenIndexes.remove(location.file) } }
-                var failure: IndexError?
+                // A flush that failed is not tried again (fsync(2)), and the run must not end well.
+                var failure = damage.failedFlush
                 if isWriter, !damage.isSeen, damage.isReachable {
                     do throws(IndexError) {
                         try database.checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)

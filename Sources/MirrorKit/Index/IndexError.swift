@@ -146,7 +146,14 @@ struct IndexDamage: ~Copyable, Sendable {
     var isCertain: Bool { wasProven.load(ordering: .acquiring) }
 
     /// Whether the index can still be closed properly.
-    var isReachable: Bool { lost.withLock { $0?.isWithoutLock != true } }
+    var isReachable: Bool { lost.withLock { $0 == nil } }
+
+    /// The flush that failed; nil where none did.
+    var failedFlush: IndexError? {
+        lost.withLock { lost in
+            if case .unflushed? = lost { lost } else { nil }
+        }
+    }
 
     /// Notes an error, and returns it.
     func noted(_ error: IndexError) -> IndexError {
@@ -159,8 +166,14 @@ struct IndexDamage: ~Copyable, Sendable {
         return error
     }
 
-    /// Throws the error after which the index answers no more.
+    /// Throws the error after which the index takes nothing more.
     func refuseIfLost() throws(IndexError) {
         if let error = lost.withLock({ $0 }) { throw error }
+    }
+
+    /// Throws the error after which the index answers no more. After a failed flush it still does: what
+    /// becomes of the parts depends on its rows.
+    func refuseReadingIfLost() throws(IndexError) {
+        if let error = lost.withLock({ $0 }), error.isWithoutLock { throw error }
     }
 }

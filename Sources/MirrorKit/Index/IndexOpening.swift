@@ -66,7 +66,9 @@ struct IndexOpening {
         let isOpen = OpenIndexes.contains(file)
         switch try verdict(isOpen: isOpen) {
         case .newer(let version): throw IndexError.newer(version: version)
-        case .former: return try openAnew("former", "The index was made by an earlier mirror.", now)
+        case .former:
+            try checkThatNoneReads()
+            return try openAnew("former", "The index was made by an earlier mirror.", now)
         case .damaged(let words): return try openAnew(insteadOf: words, now)
         case .missing:
             // A log without a database would be replayed into the new one.
@@ -94,6 +96,23 @@ struct IndexOpening {
         try openAnew("damaged", "The index was damaged (\(damage)).", now)
     }
 
+    /// Throws where another process has the index open: it would remove the new log by its name when it
+    /// closes the old one.
+    private func checkThatNoneReads() throws(IndexError) {
+        do throws(IndexError) {
+            var old = try Database(
+                file.path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, beneath: file.folder
+            )
+            try old.run("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
+        } catch {
+            guard case .database(let code, _) = error, code & 0xFF == SQLITE_BUSY else { return }
+            throw .database(
+                code: code,
+                words: "another process reads the index of an earlier mirror; end it, and run again"
+            )
+        }
+    }
+
     /// Moves an index aside and makes a new one. Where that fails, the error says where the old one is:
     /// the next run does not find it.
     private func openAnew(
@@ -103,7 +122,7 @@ struct IndexOpening {
         do throws(IndexError) {
             let notice = """
                 \(reason) It is kept as .mirror/\(name), and a new one is made from the tree and the \
-                manifests.
+                manifests. Name the manifests in the next sync: the new one does not know them yet.
                 """
             return OpenedIndex(index: try open(isNew: true), notice: notice)
         } catch {

@@ -6,8 +6,7 @@ internal import MirrorSystem
 /// How a batch reaches the disk: one syncfs(2) for all of it, or one flush for each file.
 ///
 /// A group flush is used for many files, on file systems and kernels that report its errors, for
-/// what lies on the root's own file system. It writes the index's log out with the rest, so the two
-/// need no order between them. Everything else is flushed file by file.
+/// what lies on the root's own file system. Everything else is flushed file by file.
 struct DurableFlush: Sendable {
     /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16

@@ -197,9 +197,11 @@ final class Promoter: Sendable {
             let all = try IntentRows.intents(in: &database)
             return (all: all, committed: try JournalRows.committed(of: all, in: &database))
         }
-        let promised = Set((intents?.committed ?? []).map { PathText.name(of: $0.staged) })
+        // Nothing says which of them a set needs, or may be a person's file.
+        guard let intents else { return }
+        let promised = Set(intents.committed.map { PathText.name(of: $0.staged) })
         let staged = Dictionary(
-            (intents?.all ?? []).map { (PathText.name(of: $0.staged), $0.stagedInode) },
+            intents.all.map { (PathText.name(of: $0.staged), $0.stagedInode) },
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
         where PartName.isPart(name) && !promised.contains(name) {

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CLinux
 internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
