@@ -95,7 +95,9 @@ final class Index: Sendable {
         guard let location, pages >= nextCheckpoint.load(ordering: .relaxed) else { return }
         nextCheckpoint.store(pages + Index.pagesToCheckpoint, ordering: .relaxed)
         do throws(IndexError) {
-            let other = try location.connect()
+            var other = try location.connect()
+            // A connection that has read nothing does not know that there is a log.
+            _ = try other.number("PRAGMA user_version")
             try other.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
         } catch {
             if !error.isUnwritable { _ = damage.noted(error) }

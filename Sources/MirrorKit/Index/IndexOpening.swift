@@ -103,7 +103,8 @@ struct IndexOpening {
             var old = try Database(
                 file.path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, beneath: file.folder
             )
-            try old.run("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
+            try old.run(
+                "PRAGMA busy_timeout = 500; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
         } catch {
             guard case .database(let code, _) = error, code & 0xFF == SQLITE_BUSY else { return }
             throw .database(

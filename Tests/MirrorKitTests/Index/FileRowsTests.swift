@@ -106,6 +106,10 @@ import Testing
         let reading = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
         #expect(reading?.message.contains("an earlier mirror made the index") == true)
         #expect(folder.bytes(of: ".mirror/index.sqlite") == bytes)
+        try readFormer {
+            let refusal = #expect(throws: MirrorError.self) { try open() }
+            #expect(refusal?.message.contains("another process reads") == true)
+        }
         let opened = try open()
         let aside = folder.names(in: ".mirror").filter { $0.contains(".former-") }
         #expect(aside.count == 1)
@@ -113,6 +117,15 @@ import Testing
         #expect(opened.notice?.contains("earlier mirror") == true)
         #expect(opened.notice?.contains(aside.first ?? "?") == true)
         #expect(try stored(opened.index).isEmpty)
+    }
+
+    /// Runs a closure while another connection has the index open.
+    private func readFormer(_ body: () throws -> Void) throws {
+        let readWrite: Int32 = 2
+        var other = try Database(folder.path + "/.mirror/index.sqlite", flags: readWrite)
+        _ = try other.number("SELECT count(*) FROM files")
+        try body()
+        _ = try other.number("SELECT count(*) FROM files")
     }
 
     /// A reader sees the new version of a set's files before their rows are written.
