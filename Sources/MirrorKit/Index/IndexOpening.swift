@@ -104,7 +104,8 @@ struct IndexOpening {
                 file.path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, beneath: file.folder
             )
             try old.run(
-                "PRAGMA busy_timeout = 500; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
+                "PRAGMA busy_timeout = 500; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;"
+            )
         } catch {
             guard case .database(let code, _) = error, code & 0xFF == SQLITE_BUSY else { return }
             throw .database(
