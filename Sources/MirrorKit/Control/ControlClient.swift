@@ -14,7 +14,7 @@ package final class ControlClient: Sendable {
 
     /// Seconds to wait for a reply.
     package static let patience = 5
-    /// How often it is tried to connect, and microseconds between two times.
+    /// The number of attempts to connect, and the microseconds between two of them.
     private static let (attempts, pause) = (20, UInt32(50_000))
 
     private init(process: Int32, descriptor: Descriptor?) {
@@ -36,7 +36,7 @@ package final class ControlClient: Sendable {
         }
     }
 
-    /// Connects to a process; gives the number of the error where nobody is there.
+    /// Connects to a process; returns the number of the error if no process listens.
     static func connect(to address: ControlAddress) -> (client: ControlClient?, failure: Int32) {
         var number = linux_local_connect(address.path)
         // Many may connect at one time.
@@ -123,7 +123,7 @@ package struct ControlAddress: Sendable, Hashable {
         folder(making: true).flatMap { make(forRoot: root, in: $0) }
     }
 
-    /// The address of this process for a root, in a folder for sockets.
+    /// The address of this process's socket for a root, in the given folder.
     static func make(forRoot root: String, in folder: String) -> ControlAddress? {
         var status = stat()
         guard stat(root, &status) == 0 else { return nil }

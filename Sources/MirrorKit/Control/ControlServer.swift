@@ -126,7 +126,7 @@ struct ControlLoop {
     private let signal: WakeSignal
     private var clients: [Int: ControlConnection] = [:]
     private var last = 0
-    /// Whether the system refused a client, who waits at the listener: poll(2) would return at once.
+    /// Whether the system refused a client, which waits at the listener: poll(2) would not block.
     private var isExhausted = false
 
     init(listener: Descriptor, signal: WakeSignal) {
@@ -154,7 +154,7 @@ struct ControlLoop {
 
     /// Sends an event to the clients that follow the run, and leaves those that do not read.
     mutating func sendToFollowers(_ bytes: [UInt8]) {
-        // By numbers: whoever iterates over the clients has a copy of what waits for them.
+        // By numbers: an iteration over the clients would copy what waits for them.
         for number in Array(clients.keys) where clients[number]?.isFollower == true {
             if clients[number]?.queue(bytes) == false { clients[number] = nil }
         }
@@ -244,7 +244,7 @@ struct ControlConnection {
 
     let descriptor: Descriptor
     private(set) var isFollower = false
-    /// Whether nobody is there to take anything.
+    /// Whether the client can no longer receive anything.
     var isGone = false
     /// Whether nothing more is read from it.
     private var isAtEnd = false

@@ -184,8 +184,8 @@ struct ExportedCopy {
 /// A folder outside the tree that is filled under a hidden name, and gets its own when it is whole.
 ///
 /// Files are copied, or share extents that the file system parts at the first change. They are no
-/// hard links: whoever edits one would edit the tree's. A killed process leaves the hidden folder,
-/// which nobody holds with flock(2) then; the next export to the same path removes it.
+/// hard links: an edit of a hard link would change the tree's file. A killed process leaves the
+/// hidden folder without a flock(2) lock. The next export to the same path removes it.
 final class ExportFolder {
     private let path: String
     private let hidden: DirectoryEntry

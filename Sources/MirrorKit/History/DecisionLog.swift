@@ -15,7 +15,7 @@ struct DecisionLog: ~Copyable {
         log = RunLog(of: run, in: root)
     }
 
-    /// Takes in an event of the run.
+    /// Records an event of the run.
     mutating func note(_ event: Event.Body) {
         switch event {
         case .retry(let again), .restart(let again):
@@ -32,7 +32,7 @@ struct DecisionLog: ~Copyable {
         }
     }
 
-    /// Takes in a resource that was begun and not finished when the run ended.
+    /// Records a resource that was begun and not finished when the run ended.
     mutating func note(interrupted target: Target) {
         guard let position = plan.steps.position(of: target) else { return }
         let passing = failures.removeValue(forKey: target) ?? []

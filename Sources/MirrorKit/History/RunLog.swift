@@ -5,9 +5,8 @@ internal import MirrorSystem
 
 /// What a run did with each resource, a line of JSON each: `.mirror/runs/<run>.jsonl`.
 ///
-/// The log serves people who ask why. No decision depends on it: it is not flushed, a line may be cut
-/// off by a crash, and a disk that is full ends the log and nothing else. A run that does nothing
-/// makes no log.
+/// The log explains decisions to people. No decision depends on it, so it is not flushed. A crash
+/// may cut off a line, and a full disk ends only the log. A run that does nothing makes no log.
 struct RunLog: ~Copyable {
     /// How many runs keep their logs.
     static let mostRuns = 30

@@ -36,7 +36,7 @@ enum FileRows {
         }
     }
 
-    /// The owners and stamps of the files beneath a folder.
+    /// The owners and stamps of the files under a folder.
     static func files(
         beneath folder: String, in database: inout Database
     ) throws(IndexError) -> [(path: String, owners: Owners, stamp: FileStamp)] {
@@ -95,7 +95,7 @@ enum FileRows {
         } > 0
     }
 
-    /// Writes who owns a target.
+    /// Writes the owners of a target.
     static func setOwners(
         _ owners: Owners, of target: Target, in database: inout Database
     ) throws(IndexError) {

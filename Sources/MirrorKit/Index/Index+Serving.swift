@@ -55,7 +55,7 @@ extension Index {
         }
     }
 
-    /// The next files beneath a folder in the order of their paths' bytes, at most so many.
+    /// The next files under a folder in the order of their paths' bytes, at most so many.
     ///
     /// - Parameters:
     ///   - folder: the folder's path with the slash at its end; empty for all.

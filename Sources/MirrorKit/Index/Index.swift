@@ -368,7 +368,7 @@ extension Index {
         }
     }
 
-    /// Writes who owns targets that others have let go.
+    /// Writes the remaining owners of targets that other manifests have released.
     func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
         guard !owners.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in

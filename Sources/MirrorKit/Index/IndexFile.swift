@@ -83,7 +83,7 @@ struct IndexFile: Sendable {
         do throws(Errno) {
             for suffix in ["-journal", "-wal", "-shm"] { _ = try size(suffix: suffix) }
         } catch { throw IndexError.file(error) }
-        // A mark whose database somebody removed is about nothing.
+        // A mark is void if its database was removed.
         if let verdict = verdictByMark {
             do throws(Errno) { if try size() == nil { return .missing } } catch {
                 throw IndexError.file(error)
@@ -244,7 +244,7 @@ enum OpenIndexes {
     }
 }
 
-/// Lets SQLite reach its files beneath a folder that is held open, not by the folder's name.
+/// Lets SQLite reach its files through a folder that is held open, not by the folder's name.
 ///
 /// SQLite takes a path, and looks it up again for the database, the log, the shared memory and each
 /// further connection. A process that swaps `.mirror` for a symbolic link between two of these
@@ -308,7 +308,7 @@ enum FolderFiles {
 /// A copy of the index's file and write-ahead log in a folder of its own, removed with this value.
 ///
 /// Opening the copy cannot disturb the original: SQLite writes to a database even to read it. The
-/// folder is held with flock(2): one that nobody holds is what a killed process left.
+/// folder is held with flock(2). A killed process leaves a folder without this lock.
 final class PrivateCopy: Sendable {
     /// The path of the copied database.
     let path: String

@@ -38,10 +38,10 @@ struct IndexLocation: Sendable {
     }
 }
 
-/// The opening of an index: its files are judged, then opened, or made anew.
+/// The opening of an index: checks its files, then opens them or makes new ones.
 ///
-/// What looks like damage is looked at twice, because the disk may have failed a read. Only a run that
-/// holds the root's lock moves a damaged index aside; a reader is told.
+/// Apparent damage is checked twice, because the disk may have failed a read. Only a run that holds
+/// the root's lock moves a damaged index aside; a reader gets an error.
 struct IndexOpening {
     private let file: IndexFile
     private let root: RootDirectory
@@ -270,12 +270,11 @@ struct IndexOpening {
     }
 }
 
-/// The index of a root for somebody who reads it for long, beside runs that change it.
+/// The index of a root for a process that reads it for long, beside runs that change it.
 ///
-/// SQLite shows what other processes commit. What it does not show is another file in the place of
-/// the index: one that a run made because there was none, or because the old one was damaged. And an
-/// index that cannot be written to is read as it is when it is opened. So each question begins with
-/// a look at the file.
+/// SQLite shows what other processes commit. It does not show that another file replaced the index.
+/// A run makes a new index if there was none, or if the old one was damaged. An index that cannot
+/// be written to is read as it was when it was opened. So each query first checks the file.
 final class IndexWatch: Sendable {
     private let root: RootDirectory
     private let state: Mutex<State>
@@ -314,7 +313,7 @@ final class IndexWatch: Sendable {
                 : state.identity == IndexWatch.look(in: root)
             if !isSame {
                 let now = IndexWatch.look(in: root)
-                // Questions under way may keep the old one open, and an open index is not judged anew.
+                // Queries under way may keep the old index open, which is then not checked again.
                 state.index =
                     now.file == nil
                     ? try indexed { () throws(IndexError) in try IndexOpening.empty() }

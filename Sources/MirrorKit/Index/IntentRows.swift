@@ -10,9 +10,9 @@ struct PromotionIntent: Sendable, Hashable {
     var id: Int64 = 0
     /// What kind of name the staged one is.
     var kind: Kind
-    /// Where the new bytes wait, beneath the root.
+    /// The path of the new bytes before the promotion, relative to the root.
     var staged: String
-    /// Where what is at the target goes while names cannot be exchanged, beneath the root.
+    /// Where the target's old content goes if names cannot be exchanged, relative to the root.
     var aside: String?
     /// The inode of the new bytes.
     var stagedInode: UInt64

@@ -190,14 +190,14 @@ extension Row {
 
 /// Rows of `server_names`: the targets of files whose names a server chose.
 ///
-/// The first success fixes a name. It stays when the file is removed, evicted or fetched anew, until
-/// its manifest is forgotten.
+/// The first success fixes a name. It stays when the file is removed, evicted or fetched again,
+/// until its manifest is forgotten.
 ///
-/// Before that success a name is a proposal, a row of `meta` that is written together with the
-/// intent of the promotion. Both are settled together: by the promotion, which fixes the name in the
-/// transaction that writes the file's row, or after a crash by the recovery. So no file that a crash
-/// left at its final name is without a remembered name, for which the next run would fetch a second
-/// file. And no name is fixed by a promotion that failed.
+/// Before that success a name is a proposal: a row of `meta`, written together with the intent of
+/// the promotion. The promotion fixes the name in the transaction that writes the file's row. After
+/// a crash, the recovery settles both. So every file that a crash left at its final name has a
+/// remembered name. Without one, the next run would fetch a second file. A failed promotion fixes
+/// no name.
 enum ServerNameRows {
     private static let prefix = "name "
     private static let separator: Character = "\u{1F}"

@@ -97,8 +97,8 @@ enum IndexCheck {
 
     /// Reads a small database in full, so that damage is found while it can still be moved aside.
     ///
-    /// A larger database is not read twice. Its damage is found when its rows are needed: while a
-    /// plan is made, the plan begins anew; later, the damage ends the run, and is marked for the
+    /// A larger database is not read twice. Its damage is found when its rows are needed. While a
+    /// plan is made, the damage restarts the plan. Later it ends the run, and is marked for the
     /// next one. Throws `damaged`, or the disk's read error.
     static func verify(fileSize: Int64?, in database: inout Database) throws(IndexError) {
         guard let fileSize, (1...smallEnoughToVerify).contains(fileSize) else { return }

@@ -23,7 +23,7 @@ enum LocalManifest {
             }
             awaitWriter(of: file)
         }
-        // The stamp is taken before the read, so that a file that changes meanwhile has another
+        // The stamp is taken before the read, so that a file that changes during it has another
         // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
         meter?.begin(.decoding, totalBytes: stamp?.size)
@@ -171,7 +171,7 @@ struct ManifestMemory: Sendable {
 
     /// The manifest in its file, or else in its last good copy; nil if neither can be read.
     ///
-    /// No server is asked, and nobody waits for a pipe's writer.
+    /// It asks no server, and does not wait for a pipe's writer.
     func known() -> Manifest? {
         if let path = found, FileStatus.stamp(following: path) != nil,
             let read = try? LocalManifest.read(path, hint: record.hint),

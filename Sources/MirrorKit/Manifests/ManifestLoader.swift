@@ -18,7 +18,7 @@ struct ManifestLoader: Sendable {
     var hint = ListHint()
     /// Whether the further documents of lists in files are left to a second reading, which has the index.
     var leavesParts = false
-    /// Hears how far the decoding is; nil where nobody listens.
+    /// Receives the progress of the decoding; nil without a listener.
     private let meter = ActivityMeter.current
 
     init(

@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// Records the manifests of an executed plan in the index, with their last good copies.
 struct ManifestRecording: Sendable {
-    /// What was read before the run; somebody may have read another text since.
+    /// The manifests as read before the run; another process may have read another text since.
     private let known: [FetchedManifest]
     private let plan: Plan
     private let engine: Engine

@@ -124,7 +124,7 @@ extension ManifestRegister {
                 else { throw error }
             }
         }
-        // A sync of these manifests makes a damaged index anew.
+        // A sync of these manifests rebuilds a damaged index.
         return try await engine.reading(indexIsDispensable: true) { try await load($0, false) }
     }
 

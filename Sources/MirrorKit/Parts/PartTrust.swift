@@ -105,8 +105,8 @@ struct PartTrust: ~Copyable {
             if try !reach(next.upperBound, nil) { break }
             rangesBeyond.removeFirst()
         }
-        // This happens only if the file became shorter meanwhile: a range beyond the front never
-        // lies within the front.
+        // This happens only if the file became shorter: a range beyond the front never lies within
+        // the front.
         rangesBeyond.removeAll { $0.lowerBound <= length }
     }
 

@@ -13,7 +13,7 @@ final class TreePartStore: PartStore {
     /// The paths of parts that an unfinished set is made of.
     private let promised: Set<[UInt8]>
 
-    /// Keeps parts beneath a root; the caller holds the root's lock. Parts that are promised to an
+    /// Keeps parts under a root; the caller holds the root's lock. Parts that are promised to an
     /// unfinished set are not discarded.
     init(root: RootDirectory, index: Index, promised: Set<[UInt8]> = []) {
         self.root = root
@@ -94,7 +94,7 @@ final class TreePartStore: PartStore {
         }
     }
 
-    /// The path of a part beneath the root.
+    /// The path of a part, relative to the root.
     static func path(of name: String) -> String { "tmp/" + name }
 
     /// The path of a file whose bytes no later run resumes.

@@ -40,7 +40,7 @@ enum BatchRows {
                 if !group.unsettled.contains(at) {
                     try complete(item, &database)
                 } else if case .part(let name, _) = item.landing.content {
-                    // Under this name may be what an exchange brought out: nobody continues it.
+                    // This name may hold what an exchange brought out, which no transfer continues.
                     try PartRows.remove(named: name, in: &database)
                 }
                 continue

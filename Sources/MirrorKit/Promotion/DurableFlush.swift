@@ -92,7 +92,7 @@ struct TouchedFolders {
         for path in touched.values {
             let folder: FolderCache.Folder
             do throws(Errno) { folder = try cache.open(path) } catch {
-                // Somebody removed it, and what had been renamed into it.
+                // The folder was removed, with what had been renamed into it.
                 if error.number == ENOENT { continue }
                 throw error
             }

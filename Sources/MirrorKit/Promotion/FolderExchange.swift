@@ -28,7 +28,7 @@ struct FolderExchange {
         var kept: [String] = []
     }
 
-    /// The folder, and the place in `tmp/` where the new one is built; both beneath the root.
+    /// The folder, and the path in `tmp/` where the new one is built; both relative to the root.
     let folder: String
     let aside: String
     private let root: RootDirectory

@@ -194,7 +194,7 @@ struct Placement {
         return staged.recordedStamp(of: status.stamp)
     }
 
-    /// The digest of a file; nil where it cannot be read, which makes it nobody's known version.
+    /// The digest of a file; nil if it cannot be read, so that it is no known version.
     private func sha256(of entry: DirectoryEntry) throws(Errno) -> Digest? {
         do throws(Errno) {
             return try FileDigests.compute(

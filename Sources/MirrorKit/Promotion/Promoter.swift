@@ -255,7 +255,7 @@ struct PromotionInbox {
     var isStopping = false
     /// Whether what waits is dropped when the thread is to end.
     var abandonsAtStop = false
-    /// Who waits for the end.
+    /// The tasks that wait for the end.
     var waiters: [CheckedContinuation<Void, Never>] = []
     private(set) var hasEnded = false
     private var poison: MirrorError?

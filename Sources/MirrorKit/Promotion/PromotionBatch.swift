@@ -411,9 +411,9 @@ struct CheckedFiles {
 
     /// Whether a file has other times than the plan saw, and the same bytes.
     ///
-    /// The row will speak of the times that are gone, so that the next run reads the file. A file is
-    /// adopted only as it was seen, and gets a mode only where nothing but its ctime changed. One that was
-    /// edited stays so only while nobody writes to it.
+    /// The row keeps the old times, so the next run reads the file again. The result is false for
+    /// an adoption, which needs the stamp that was seen. With a new mode, it is false if more than
+    /// the ctime changed. It is also false if the file changes while it is read.
     private func isTouched(
         _ file: Descriptor, _ status: FileStatus, _ confirmed: Confirmed
     ) throws(Errno) -> Bool {

@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// One thing that the promotion thread does, and who hears how it ended.
+/// One task of the promotion thread, and the receiver of its result.
 struct PromotionWork: Sendable {
     enum Task: Sendable {
         /// Verified bytes get their final name.
@@ -142,7 +142,7 @@ extension MirrorError {
     }
 }
 
-/// Where a batch has come to; tests pull the plug at each.
+/// The steps that a batch reaches; tests simulate a power cut at each.
 enum PromotionStep: Sendable, CaseIterable {
     /// The new bytes are written under names of mirror's own.
     case staged

@@ -4,10 +4,10 @@ internal import MirrorSystem
 
 /// The promotion of a set: all of its files change, or none.
 ///
-/// Everything is prepared, and the journal is committed. Until the commit the set can be left as it was.
-/// After it nothing is given up: what cannot be done now stays in the journal, and the next run carries it
-/// out (`SetRecovery`). The steps are those of a `PromotionBatch`, with one more flush; where the set has a
-/// folder to itself, one exchange stands for all renames.
+/// The promotion prepares all files, then commits its journal. Before the commit, a failure leaves
+/// the set as it was. After the commit, a step that fails stays in the journal, and the next run
+/// performs it (`SetRecovery`). The steps are those of a `PromotionBatch`, with one more flush. If
+/// the set has a folder to itself, one exchange of folders replaces all renames.
 struct SetPromotion {
     private let set: SetLanding
     private var batch: PromotionBatch
@@ -19,7 +19,7 @@ struct SetPromotion {
 
     init(_ set: SetLanding, in environment: PromotionEnvironment) {
         self.set = set
-        // The works carry the landings through the group; nobody is told one by one.
+        // The works carry the landings through the group; none reports its own result.
         let works = set.landings.map {
             PromotionWork(task: .land($0.landing), number: $0.position, receiver: Silence.receiver)
         }
@@ -292,7 +292,7 @@ extension SetPromotion {
         for case let item? in batch.staged {
             let target = item.landing.target
             do {
-                // Somebody may have removed it since the commit.
+                // The folder may have been removed since the commit.
                 _ = try batch.folders.cache.make(target.folder)
                 try batch.place(item, placement)
             } catch { throw PromotionFault(error, at: target) }

@@ -227,9 +227,9 @@ final class StagedFile {
     let landing: Landing
     /// What kind of name the bytes wait under.
     let kind: PromotionIntent.Kind
-    /// Where they wait, beneath the root.
+    /// Their path before the promotion, relative to the root.
     let path: String
-    /// Where what is at the target goes while names cannot be exchanged, beneath the root.
+    /// Where the target's old content goes if names cannot be exchanged, relative to the root.
     let aside: String?
     /// The file as it was staged.
     let stamp: FileStamp

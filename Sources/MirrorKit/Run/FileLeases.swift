@@ -125,9 +125,9 @@ extension FileLeases {
 // MARK: Readers
 
 extension FileLeases {
-    /// Takes a file for reading; suspends while a writer has it, or came before.
+    /// Takes a file for reading; suspends while a writer has it or waits ahead.
     ///
-    /// Throws `MirrorError` with `cancelled` if the task is cancelled meanwhile.
+    /// Throws `MirrorError` with `cancelled` if the task is cancelled during the wait.
     func take(
         _ target: Target, isolation: isolated (any Actor)? = #isolation
     ) async throws(MirrorError) -> FileLease {
@@ -241,10 +241,10 @@ extension FileLeases {
 
 // MARK: The writers of one run
 
-/// The files and sets of a run that wait until nobody reads their targets.
+/// The files and sets of a run that wait until their targets have no reader.
 ///
 /// It belongs to the thread of the run. A promotion begins only when the run has all of its files
-/// exclusively. The last reader that gives one back posts to the run's mailbox.
+/// exclusively. The last reader that releases a file posts to the run's mailbox.
 struct LandingQueue {
     /// What is promoted together.
     enum Work {

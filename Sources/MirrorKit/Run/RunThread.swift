@@ -3,8 +3,8 @@ internal import MirrorSystem
 
 /// The only thread of a run: passes messages to the state machine and performs its actions.
 ///
-/// It hands on events, transfers and promotions, many at a time: each handing over takes a lock, and may
-/// wake a thread. Their results come back as messages. It makes no decision about a step.
+/// It sends events, transfers and promotions in batches, because each send takes a lock and may
+/// wake a thread. Their results return as messages. It makes no decision about a step.
 final class RunThread {
     private let execution: Execution
     private let plan: Plan
@@ -20,7 +20,7 @@ final class RunThread {
     private var actions: [RunAction] = []
     /// The greatest number of events that wait to be sent with others.
     private static let mostEvents = 256
-    /// What is handed on once all messages taken together have been processed.
+    /// Sent once all messages taken together have been processed.
     private var events: [Event] = []
     private var jobs: [TransferJob] = []
     private var works: [PromotionWork] = []
@@ -204,7 +204,7 @@ extension RunThread {
 // MARK: Messages
 
 extension RunThread {
-    /// Hands on the decided jobs and works, waits for messages, and processes all of them.
+    /// Sends the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
         handOn()
         var messages = execution.mailbox.take(waitingAtMost: limit)
@@ -311,7 +311,7 @@ extension RunThread {
         promote(.remove(removal), position)
     }
 
-    /// Promotes a file or a set as soon as nobody reads it; one that never comes so far is left.
+    /// Promotes a file or a set once it has no reader; leaves one that is always being read.
     private func land(
         _ work: LandingQueue.Work, holding held: Target? = nil, attempts: Int = 0
     ) {

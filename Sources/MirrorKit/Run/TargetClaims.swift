@@ -57,11 +57,11 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Claims all of these targets, or none where another step has one; returns the claimants that
-    /// would have them if they were free, by their positions.
+    /// Claims all of these targets, or none if another step has one of them.
     ///
-    /// For each of those the mailbox gets a message at the end of the other step. Nobody keeps some
-    /// targets while waiting for others in this way, so no two of them can wait for each other.
+    /// Returns the positions of the claimants whose targets are occupied. The mailbox gets a
+    /// message for each of those when the other step ends. No claimant keeps some targets while it
+    /// waits for others, so no two can wait for each other.
     func claim(
         _ targets: some Sequence<(target: Target, claimant: Claimant)>,
         waiting mailbox: Mailbox<RunMessage>

@@ -1,10 +1,9 @@
 internal import MirrorModel
 
-/// Orphans whose files are those of wanted targets, because the file system folds case or composes accents:
-/// whoever removes the one removes the other.
+/// Orphans that share their files with wanted targets: removing the one removes the other.
 ///
-/// An orphan whose wanted target is a conflict, because it has other bytes than wanted, is none of them: these
-/// bytes are an old version that nothing wants.
+/// They exist because a file system folds case or composes accents. An orphan is none of them if
+/// its wanted target is a conflict. Its bytes are then an old version that nothing wants.
 struct RespelledOrphans {
     /// Those whose files are known as their wanted targets', in order: nothing but their rows is in the way.
     private(set) var settled: [Target] = []
@@ -60,10 +59,10 @@ struct RespelledOrphans {
         }
     }
 
-    /// Whether a file is also found with the case of its name's ASCII letters swapped, or with that of its
-    /// folders' too: a cheap question that most file systems answer with no.
+    /// Whether swapping the case of ASCII letters in a path, from `start` on, finds the same file.
     ///
-    /// Each of the two has its cursor, so that neighbours find their folder open.
+    /// `start` selects the name alone, or its folders too. The check is cheap, and false on most
+    /// file systems. Each of the two has its own cursor, so that neighbours find their folder open.
     private static func finds(
         _ target: Target, swappedFrom start: Int, _ stamp: FileStamp, _ cursor: inout StatCursor
     ) -> Bool {

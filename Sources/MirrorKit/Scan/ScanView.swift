@@ -10,7 +10,7 @@ struct ScanView: Sendable {
     let index: Index?
     let now: Instant
     var isCancelled: @Sendable () -> Bool
-    /// Hears how far the scan is; nil where nobody listens.
+    /// Receives the progress of the scan; nil without a listener.
     let meter: ActivityMeter?
     /// The targets that other owners want.
     let book: OwnerBook
@@ -21,7 +21,7 @@ struct ScanView: Sendable {
 }
 
 extension ScanView {
-    /// Throws `MirrorError` with `cancelled` where nobody wants the plan any more.
+    /// Throws `MirrorError` with `cancelled` if the plan is no longer wanted.
     func stopIfCancelled() throws {
         if isCancelled() { throw MirrorError(.cancelled, "Interrupted while the plan was made.") }
     }

@@ -5,7 +5,7 @@ internal import MirrorModel
 /// A schedule is three lines: the mark, the command, the end of the mark. If one of the three is
 /// missing, the other two count as lines of others.
 struct Crontab {
-    /// A schedule of ours, or somebody else's line; each with its line breaks.
+    /// A schedule of mirror, or any other line; each with its line breaks.
     private struct Passage {
         var schedule: Schedule?
         var bytes: [UInt8]
@@ -40,7 +40,7 @@ struct Crontab {
 
     /// Adds the lines of a schedule.
     mutating func add(_ lines: [String]) {
-        // cron wants a line break after the last line; somebody may have left it out.
+        // cron needs a line break after the last line, which may lack one.
         if let last = passages.last?.bytes.last, last != UInt8(ascii: "\n") {
             passages[passages.count - 1].bytes.append(UInt8(ascii: "\n"))
         }

@@ -4,14 +4,14 @@ internal import Synchronization
 
 /// Finds files by their sha256, which the index has no order for.
 ///
-/// A table in memory says roughly where each digest is, and the rows there decide. The table is made
-/// at the first question, and anew when a digest is not found and the index has changed since; but
-/// not all the time while a run writes to it.
+/// A table in memory says roughly where each digest is, and the rows there decide. The first query
+/// makes the table. A query that finds nothing makes it again if the index has changed since. A
+/// pause between two tables keeps a run's writes from making them all the time.
 final class DigestSearch: Sendable {
     private let watch: IndexWatch
     private let shortestRest: Duration
     private let state = Mutex(State())
-    /// Held by whoever makes the table, so that others wait for it instead of making it too.
+    /// Held while the table is made, so that other callers wait for it instead of making it too.
     private let making = Mutex(())
 
     /// A state of the index.
@@ -23,7 +23,7 @@ final class DigestSearch: Sendable {
     private struct State {
         var table: DigestTable?
         var version: Version?
-        /// When the table may be made anew.
+        /// The earliest time at which the table may be made again.
         var rest = ContinuousClock.now
     }
 
@@ -61,7 +61,7 @@ final class DigestSearch: Sendable {
         return mayRest ? .notNow : .unknown
     }
 
-    /// Makes the table, unless somebody did a moment ago; takes a second for some million files.
+    /// Makes the table, unless it was made a moment ago; takes a second for some million files.
     func prepare(_ cancellation: CancellationFlag) throws(MirrorError) {
         try making.withLock { _ throws(MirrorError) in
             // Many may have asked for the same table before it was there.

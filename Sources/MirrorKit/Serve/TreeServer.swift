@@ -291,7 +291,7 @@ struct TreeListing {
     /// How many rows are read at once.
     private static let batch: Int64 = 512
 
-    /// A page of the folder; nil where no file is beneath it. Areas and the root are always there.
+    /// A page of the folder; nil if no file is under it. Areas and the root are always there.
     ///
     /// - Parameter after: the name of the last entry of the page before.
     func page(of path: String, after: String?) throws(MirrorError) -> ServedListing? {

@@ -2,10 +2,10 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Makes room in Caches: the files that were used least recently go, until the rest fits a quota.
+/// Makes room in Caches: removes the least recently used files until the rest fits a quota.
 ///
-/// Only files go that mirror wrote, that are unchanged, and that nobody reads with `withFile`. A later
-/// sync fetches the wanted ones again.
+/// It removes only files that mirror wrote, that are unchanged, and that no `withFile` reads. A
+/// later sync fetches the wanted ones again.
 public struct CacheEviction: Sendable {
     private let quota: Int64
     private let limit: DeleteLimit

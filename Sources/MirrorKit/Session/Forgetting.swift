@@ -16,7 +16,7 @@ struct Forgetting: Sendable {
 
     /// Forgets the manifest, unless files that were to go are still there.
     func carryOut(in engine: Engine) async throws -> ForgetReport {
-        // The journal of its files would bring them back, to nobody.
+        // The journal of its files would bring them back without an owner.
         let set = engine.unfinished.first { $0.owners.names.contains(name) }
         if let set { throw set.cause }
         let view = TreeView(root: engine.root, index: engine.index)

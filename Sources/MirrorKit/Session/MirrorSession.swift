@@ -131,7 +131,7 @@ public actor MirrorSession {
     /// Plans while the root's lock is held, and passes the plan to the body under the same lock.
     ///
     /// If the index proves to be damaged while the plan is made, it is moved aside and the plan is
-    /// made anew: nothing was done yet. `before` is called whenever the lock was taken. Throws as
+    /// made again: nothing was done yet. `before` is called whenever the lock was taken. Throws as
     /// `plan` does, and what the body throws.
     public func withPlan<Value: Sendable>(
         of manifests: [Manifest], options: PlanOptions = PlanOptions(),

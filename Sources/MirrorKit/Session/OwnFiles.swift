@@ -3,8 +3,9 @@ internal import MirrorModel
 
 /// The files that mirror keeps in a root, among which no report, log or record belongs.
 package enum OwnFiles {
-    /// Refuses a path that leads beneath the areas or `.mirror` of a root: of the one that is named, and of
-    /// any other that the path lies in. Throws `MirrorError` with `usage`.
+    /// Refuses a path in the areas or `.mirror` of the named root, or of any root that contains it.
+    ///
+    /// Throws `MirrorError` with `usage`.
     ///
     /// - Parameter root: the root as a command names it; nil stands for the implied one.
     package static func refuse(

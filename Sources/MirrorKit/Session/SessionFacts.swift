@@ -3,7 +3,7 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Counts work that is no transfer, for whoever shows how far it is.
+/// Counts work that is no transfer, so that a caller can show its progress.
 ///
 /// Bind one around calls of a session; they report to it while they work:
 ///

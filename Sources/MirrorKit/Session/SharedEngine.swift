@@ -14,7 +14,7 @@ final class SharedEngine: Sendable {
         var openings = 0
     }
 
-    /// An engine from its opening to its closing, with those who use it.
+    /// An engine from its opening to its closing, with its users.
     private struct Opening {
         /// Tells it from one that was opened after it failed or was closed.
         let number: Int
@@ -35,7 +35,7 @@ final class SharedEngine: Sendable {
         try? await state.withLock { $0.opening?.task }?.value
     }
 
-    /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
+    /// Passes the engine to the body; opens it if necessary, and keeps it open until the body ends.
     func using<Value: Sendable>(
         waitingSeconds wait: Int64, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
@@ -46,8 +46,8 @@ final class SharedEngine: Sendable {
 
     /// Passes the root and the index to the body for reading.
     ///
-    /// If there is an engine, its root and index are used, and it stays open meanwhile. A damaged index
-    /// is refused, or there is none where it `isDispensable`.
+    /// If there is an engine, its root and index are used, and it stays open until the body ends. A
+    /// damaged index is refused, or there is none where it `isDispensable`.
     func reading<Value: Sendable>(
         indexIsDispensable isDispensable: Bool = false,
         isolation: isolated (any Actor)? = #isolation, _ body: (TreeView) async throws -> Value
@@ -84,7 +84,7 @@ final class SharedEngine: Sendable {
         return value
     }
 
-    /// Refuses a damaged index, for those who cannot rebuild it and would ask an empty one.
+    /// Refuses a damaged index, for callers that cannot rebuild it and would query an empty one.
     func requireSoundIndex(isolation: isolated (any Actor)? = #isolation) async throws {
         try await reading { _ in }
     }
@@ -167,7 +167,7 @@ extension SharedEngine {
     /// The engine, and the number of its opening; the first caller that needs it opens it.
     ///
     /// An opening waits for no lock. Each caller waits by itself, for its own time, and tries again:
-    /// flock(2) tells nobody that a lock was released, and a wait inside it could not be cancelled.
+    /// flock(2) does not report that a lock was released, and a wait inside it cannot be cancelled.
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
     ) async throws -> (engine: Engine, number: Int) {

@@ -170,15 +170,16 @@ package enum ReplacedFile {
         try FileReplacement(of: path).write { try $0(bytes) }
     }
 
-    /// How long a change waits for others in the same folder, in milliseconds; whoever asked a run for it
-    /// waits for five seconds.
+    /// The longest wait of a change for others in the same folder, in milliseconds.
+    ///
+    /// It is shorter than the five seconds for which a client waits for the reply of a run.
     private static let longestWait: Int64 = 4_000
 
-    /// Reads and replaces a file of a folder while nobody else does so in this way.
+    /// Reads and replaces a file of a folder; other calls for the folder wait until it ends.
     ///
-    /// Without it, the later of two changes would undo the other. Where there is no such folder, or no
-    /// lock on it (flock(2)), the body runs as it is. Throws `MirrorError` with `locked` where another
-    /// change takes more than four seconds, and what the body throws.
+    /// Without it, the later of two changes would undo the other. If there is no such folder, or no
+    /// lock on it (flock(2)), the body runs without a lock. Throws `MirrorError` with `locked` if
+    /// another change takes more than four seconds, and what the body throws.
     package static func changing<Value>(
         in folder: String, _ body: () throws -> Value
     ) throws -> Value {
@@ -228,7 +229,7 @@ extension PausedTargets {
         }
     }
 
-    /// Reads what is paused, and writes it as the body changes it, while nobody else does. Blocks the
+    /// Reads what is paused and writes it as the body changes it, one caller at a time. Blocks the
     /// calling thread.
     static func change<Value>(
         at location: RootLocation, _ change: (inout PausedTargets) -> Value

@@ -148,7 +148,7 @@ protocol TransferObserver: Sendable {
     /// The number of in-memory bytes that were reported and that no receiver has taken yet.
     var bytesWaiting: Int { get }
     /// Waits until failures that may end everything were handled; false when there are none. No job
-    /// begins meanwhile.
+    /// begins during the wait.
     func settleFailures() -> Bool
     /// Learns that no request is under way, so that what was told is not followed by more soon.
     func rested()

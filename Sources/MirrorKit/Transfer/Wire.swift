@@ -183,7 +183,7 @@ final class ActiveRequest {
     /// The request has a connection and is being sent.
     ///
     /// - Parameter other: a request that is under way on the same connection. Only HTTP/2 allows
-    ///   that. Where the other one was answered over HTTP/1, its further bytes may come to either.
+    ///   that. If it was answered over HTTP/1, either request may receive its further bytes.
     func requestBegins(beside other: ActiveRequest? = nil) {
         isConnected = true
         sharesConnection = other != nil

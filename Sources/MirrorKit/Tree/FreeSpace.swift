@@ -3,7 +3,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// How many bytes fit on the file systems beneath a root (statvfs(3)).
+/// How many bytes fit on the file systems under a root (statvfs(3)).
 struct FreeSpace {
     /// One file system, and the areas that lie on it.
     struct Volume: Hashable {

@@ -4,11 +4,12 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The root, held open: everything in the tree is reached beneath its descriptor.
+/// The root, held open: every file of the tree is opened relative to its descriptor.
 ///
-/// Nothing is opened by its full path once the root is, and no symbolic link beneath it is followed:
-/// openat2(2) with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, or, where that call is missing, one
-/// openat(2) a component with `O_NOFOLLOW`. Folders are made when something is first put into them.
+/// Once the root is open, nothing is opened by its full path, and no symbolic link in it is
+/// followed. It uses openat2(2) with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`. Where that call
+/// is missing, it uses one openat(2) a component with `O_NOFOLLOW`. Folders are made when something
+/// is first put into them.
 final class RootDirectory: Sendable {
     /// The root's absolute path, for people and for what must have a path.
     let path: String
@@ -69,14 +70,14 @@ final class RootDirectory: Sendable {
     /// Whether mirror has worked here before.
     var isRoot: Bool { (try? openFolder(".mirror")) != nil }
 
-    /// Opens a folder beneath the root; the empty path is the root.
+    /// Opens a folder of the root; the empty path is the root.
     func openFolder(_ path: String) throws(Errno) -> Descriptor {
         if path.isEmpty { return descriptor }
         return Descriptor(
             owning: try open(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC, mode: 0))
     }
 
-    /// Opens a folder beneath the root, and makes it (mode 0755) with all above it when it is not
+    /// Opens a folder of the root, and makes it (mode 0755) with all above it when it is not
     /// there. The new folders last through a power cut once `takeUnflushedFolders` are flushed.
     func makeFolder(_ path: String) throws(Errno) -> Descriptor {
         do throws(Errno) {
@@ -115,7 +116,7 @@ final class RootDirectory: Sendable {
     /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
     var hasManyUnflushedFolders: Bool { unflushedFolderCount >= FolderCache.most }
 
-    /// Opens a file beneath the root for reading; never waits for a pipe, never follows a link.
+    /// Opens a file of the root for reading; never waits for a pipe, never follows a link.
     func openFile(_ path: String) throws(Errno) -> Descriptor {
         Descriptor(owning: try open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode: 0))
     }
@@ -164,8 +165,9 @@ private let beneath = UInt64(
     LINUX_RESOLVE_BENEATH | LINUX_RESOLVE_NO_SYMLINKS
         | LINUX_RESOLVE_NO_MAGICLINKS)
 
-/// The folders that one batch works in, held open for its time only: a folder that is renamed by
-/// somebody between two batches is looked up anew.
+/// The folders that one batch works in, held open until it ends.
+///
+/// A folder that another program renames between two batches is looked up again.
 struct FolderCache {
     private let root: RootDirectory
     private var folders: [[UInt8]: Folder] = [:]

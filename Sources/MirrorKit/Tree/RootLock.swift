@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
 ///
-/// The file is never unlinked: a lock on a name that is gone keeps nobody out. It names its holder
+/// The file is never unlinked: a lock on an unlinked file excludes no process. It names its holder
 /// for people; only the lock itself counts, and the kernel releases it when the process ends.
 final class RootLock: Sendable {
     /// A sentence when locks may not hold here because other machines share the files.
@@ -71,7 +71,7 @@ final class RootLock: Sendable {
         }
     }
 
-    /// Who holds the lock, as far as the file says it: `host, pid 12, since …`.
+    /// The holder of the lock, as far as the file names it: `host, pid 12, since …`.
     private static func holder(in file: Descriptor) -> String {
         let bytes = (try? file.bytes(at: 0, count: 512, path: ".mirror/lock")) ?? []
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in

@@ -137,10 +137,10 @@ struct FileDigests: Hashable {
     /// One digest for each algorithm asked for, in that order.
     let digests: [Digest]
 
-    /// Reads a target beneath a root once for all algorithms; nil when no regular file is there.
+    /// Reads a target of a root once for all algorithms; nil when no regular file is there.
     ///
-    /// `hasRead` hears how many bytes each reading brought. A file that changes meanwhile is read again, three times in all; then `inputOutput` is
-    /// thrown. The calling thread is blocked during the read.
+    /// `hasRead` gets the number of bytes of each read. A file that changes during the read is read
+    /// again, three times in all; then `inputOutput` is thrown. Blocks the calling thread.
     static func read(
         _ target: Target, in root: RootDirectory, algorithms: [DigestAlgorithm] = [.sha256],
         isCancelled: () -> Bool = { false }, hasRead: (Int64) -> Void = { _ in }

@@ -12,7 +12,7 @@ package final class WatchSleep: Sendable {
         case time
         /// A manifest's file may have changed.
         case manifestChanged
-        /// Somebody asked for a sync.
+        /// A sync was requested.
         case requested
         /// An address or a route was added.
         case networkReturned

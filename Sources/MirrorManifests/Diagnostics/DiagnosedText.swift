@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// The text that diagnostics are about; adds to them what stands at their places.
 ///
-/// The decoders keep no text. So whoever has diagnostics to show reads it once more: once for the
+/// The decoders keep no text. So the text is read again to show diagnostics: once for the
 /// beginnings of the lines, then a window around each place.
 struct DiagnosedText {
     /// How a text is divided into words.

@@ -84,11 +84,11 @@ public struct ManifestRefusal: Error, Sendable, Hashable, CustomStringConvertibl
     }
 }
 
-/// Lines of a manifest around the place of a diagnostic, as values for whoever prints them.
+/// Lines of a manifest around the place of a diagnostic, as values to print.
 ///
 /// Values of headers, bodies and unknown keys, queries and passwords of URLs are left out of the
-/// lines, because they may be secrets. The text is as the manifest has it otherwise: whoever prints it
-/// escapes it.
+/// lines, because they may be secrets. All other text is as the manifest has it, so the caller
+/// escapes it before printing.
 public struct Excerpt: Sendable, Hashable {
     /// A line, or the part of a long one around the place.
     public struct Line: Sendable, Hashable {
@@ -158,7 +158,7 @@ package final class DiagnosticLog {
     private var warningEntries: [Entry] = []
     private(set) var errorCount = 0
     private(set) var warningCount = 0
-    /// What the places are in; nil where a text is read in pieces that nobody keeps.
+    /// What the places are in; nil if the text is read in pieces that are not kept.
     var text: DiagnosedText?
 
     package init(file: String, limit: Int = DiagnosticLog.limit) {

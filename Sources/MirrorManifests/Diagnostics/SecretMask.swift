@@ -52,7 +52,7 @@ struct SecretMask {
             if window.isCutBefore, beginsInsideText(window) {
                 start = line.firstIndex(of: "\"") ?? line.count
                 masked.hide(line[..<start])
-                // Nobody knows what that was the end of, and so not what comes behind it.
+                // What ended here is unknown, and so is what follows it.
                 if start < line.count { masked.copy(line[start...start]) }
                 start = min(start + 1, line.count)
                 key = ""

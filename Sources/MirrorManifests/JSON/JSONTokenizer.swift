@@ -575,7 +575,7 @@ extension JSONTokenizer {
 private struct OpenKeys {
     private var keys: [Int] = []
     private var starts: [Int] = []
-    /// Each object with many keys gets a set, so that a long object takes no quadratic time.
+    /// A set of hashes for each object with many keys; without it, the check would be quadratic.
     private var sets: [Int: Set<Int>] = [:]
     private static let few = 32
 

@@ -60,8 +60,9 @@ package struct JSONTree: Sendable {
         positions = JSONTree.positions(in: value)
     }
 
-    /// A search through few members is faster than a dictionary. One through many would take long
-    /// where it is made for each part of a document.
+    /// The positions of an object's members by key; nil for few members, where a search is faster.
+    ///
+    /// A decoder looks up each part of a document, so searches of a large object would take long.
     private static func positions(in value: Value) -> [String: Int]? {
         guard case .object(let members) = value, members.count > 32 else { return nil }
         return Dictionary(
@@ -154,7 +155,7 @@ package struct JSONFields {
         return value
     }
 
-    /// The fields of an object beneath a key that must be there.
+    /// The fields of the object at a key that must be there.
     package func object(_ key: String, keys: [String]) throws(ManifestRefusal) -> JSONFields {
         try JSONFields(try value(key), keys: keys, file: file)
     }
@@ -166,7 +167,7 @@ package struct JSONFields {
         tree[key] == nil ? nil : try object(key, keys: keys)
     }
 
-    /// The fields of each object of a list beneath a key; none where there is no list.
+    /// The fields of each object of the list at a key; none where there is no list.
     package func objects(
         _ key: String, keys: [String]
     ) throws(ManifestRefusal) -> [JSONFields] {

@@ -6,7 +6,7 @@ package enum ResponseEvaluation: Sendable {
     case notModified(Answer)
     /// The part has all bytes of the current version.
     case partIsComplete
-    /// The part cannot be continued with this response: it is dropped, and the file requested anew.
+    /// The response cannot continue the part: it is dropped, and the file requested again.
     case startOver(Refusal)
     /// The response cannot be believed: the file is requested without a condition.
     case askPlainly(Refusal)

@@ -1,7 +1,7 @@
 /// The names of the manifests that own a target.
 ///
 /// Mostly there is one. Several own a target together if each of them pins the same bytes. The
-/// target is an orphan when the last of them has let go.
+/// target becomes an orphan when the last of them releases it.
 public struct Owners: Sendable, Hashable {
     // No declared name has a control character, so one of them can stand between names.
     private static let separator = UInt8(0x1F)
@@ -52,7 +52,7 @@ public struct Owners: Sendable, Hashable {
         return text == name || isShared && names.contains(name)
     }
 
-    /// The owners when one has let go.
+    /// The owners after one of them released the target.
     public func without(_ name: String) -> Owners {
         let name = Owners(name).text
         return Owners(names.filter { $0 != name })
@@ -117,10 +117,11 @@ package enum OwnerVerdict {
         return Owners(names)
     }
 
-    /// The remaining owners of a row when the manifests of a run no longer name its target; nil when no
-    /// manifest of the run is an owner, so that nothing changes.
+    /// The remaining owners of a row when the manifests of a run no longer name its target.
     ///
-    /// - Parameter letsGo: whether a manifest of the run has this name and may let go.
+    /// The result is nil if no manifest of the run is an owner, so that nothing changes.
+    ///
+    /// - Parameter letsGo: whether a manifest of the run has this name and may release the target.
     package static func left(of recorded: Owners, letsGo: (String) -> Bool) -> Owners? {
         let names = recorded.names
         let left = names.filter { !letsGo($0) }

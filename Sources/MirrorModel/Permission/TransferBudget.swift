@@ -1,6 +1,6 @@
 /// How many body bytes may arrive in a day, a week or a month of local time, as `10GiB/month`.
 public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
-    /// The time after which a budget begins anew.
+    /// The time after which a budget is available in full again.
     public enum Period: String, Sendable, Hashable, CaseIterable {
         /// From midnight.
         case day

@@ -34,7 +34,7 @@ public struct AtomicSets: Sendable {
 
     /// The number of the set that a step belongs to; nil for one that stands by itself.
     package func set(of position: Int, in plan: Plan) -> Int? {
-        // What makes room is of no set, whoever its manifest is.
+        // A step that makes room belongs to no set, whatever its manifest is.
         if entries.isEmpty || plan.steps.isEviction(at: position) { return nil }
         if let set = byPosition[position] { return set }
         return byManifest[plan.steps.manifest(at: position)]

@@ -21,7 +21,7 @@ public struct Plan: Sendable {
     /// Who owns a target from now on, where that is not only the manifest of its step, and its reason
     /// does not say so.
     public var owners: [Target: Owners] = [:]
-    /// Who still owns files that manifests of the run have let go.
+    /// The remaining owners of files that manifests of the run have released.
     public var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
@@ -73,7 +73,7 @@ public struct Plan: Sendable {
         return resource.sources.allSatisfy { $0.url.scheme == .file }
     }
 
-    /// Who owns a step's target once the step is done.
+    /// The owners of a step's target once the step is done.
     package func owners(of step: Step) -> Owners {
         if case .ownedTogether(let owners) = step.reason { return owners }
         return owners[step.target] ?? Owners(manifests[step.manifest].owner)

@@ -7,7 +7,7 @@ package struct Situation: Sendable {
     package var resource: Resource
     /// The owner: the manifest's name, or its substitute where it has none.
     package var owner: String
-    /// Who owns the target once the step is done.
+    /// The owners of the target once the step is done.
     package var owners: Owners
     /// The keys of the resource's sources, in their order.
     package var sources: [SourceKey]

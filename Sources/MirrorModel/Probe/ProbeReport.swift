@@ -39,14 +39,14 @@ public struct ProbeReport: Sendable, Hashable {
 // MARK: What answers add
 
 extension ProbeReport {
-    /// Takes in the head of an answer to HEAD.
+    /// Records the head of an answer to HEAD.
     package mutating func take(head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         size = head.single(.contentLength).flatMap { DecimalDigits.value(of: $0.utf8) }
         ranges = head.announcedRanges
     }
 
-    /// Takes in the head of an answer to a GET of the first byte.
+    /// Records the head of an answer to a GET of the first byte.
     package mutating func take(firstByte head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         switch (head.status, head.contentRange) {

@@ -89,13 +89,13 @@ public struct HostBook: Sendable, Hashable {
     /// No host.
     public init() {}
 
-    /// Takes in a file of the tree.
+    /// Adds a file of the tree.
     public mutating func add(_ file: StoredFile) {
         guard file.size != nil, let source = file.source else { return }
         change(SourceKey.host(of: source)) { $0.add(file) }
     }
 
-    /// Takes in a run's decision.
+    /// Adds a run's decision.
     public mutating func add(_ decision: PastDecision) {
         guard let source = decision.source else { return }
         change(SourceKey.host(of: source)) { $0.add(decision) }
@@ -168,7 +168,7 @@ public struct FailureCauses: Sendable, Hashable {
     /// No failure; lists so many targets of each cause.
     public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
-    /// Takes in a failure.
+    /// Adds a failure.
     public mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
         let host = SourceKey.host(of: error.source ?? "")
         let cause = Cause(

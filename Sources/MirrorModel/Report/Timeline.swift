@@ -22,7 +22,7 @@ public struct TransferLog: Sendable {
     /// Whether there is a transfer with times.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// Takes in a decision; one that needed no transfer adds nothing.
+    /// Adds a decision; one that needed no transfer changes nothing.
     public mutating func add(_ decision: PastDecision) {
         guard let trace = decision.trace else {
             if decision.bytesReceived > 0 { untimed += 1 }

@@ -61,7 +61,7 @@ public struct TreeReport: Sendable {
     /// Whether there is nothing: no file, no run.
     public var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
-    /// Takes in a file, in the order of the paths.
+    /// Adds a file; the caller adds files in the order of their paths.
     public mutating func add(_ file: StoredFile) {
         totals.add(file)
         shares.add(file)
@@ -74,7 +74,7 @@ public struct TreeReport: Sendable {
         if lastRun == nil { lastRun = LoggedRun(run: run) }
     }
 
-    /// Takes in a decision of the log of a run.
+    /// Adds a decision of the log of a run.
     public mutating func add(_ decision: PastDecision, of run: PastRun) {
         hosts.add(decision)
         guard lastRun?.run.id == run.id else { return }

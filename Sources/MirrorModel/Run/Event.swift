@@ -158,7 +158,7 @@ public struct Event: Sendable {
         /// Where files are, beneath the root, that somebody changed meanwhile and whose names were taken.
         public var kept: [String] = []
 
-        /// What a reader may have seen meanwhile.
+        /// What a reader may have seen during the promotion.
         public enum Way: String, Sendable {
             /// The old set or the new one: their folder was exchanged as a whole.
             case exchange

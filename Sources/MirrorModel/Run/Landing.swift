@@ -94,8 +94,7 @@ package final class Confirmed: Sendable {
     package let again: (at: Instant, freshUntil: Instant?)?
     /// Whether the file gets its row now, since it was found with the wanted bytes.
     package let isAdoption: Bool
-    /// Whether it is not the file that mirror put there, but holds the same bytes: somebody wrote it
-    /// once more, or touched it.
+    /// Whether another program rewrote or touched the file, and it still holds the same bytes.
     package let isRewritten: Bool
     /// The permissions that the file is given, where the manifest's wish changed.
     package let mode: UInt32?
@@ -121,8 +120,8 @@ package final class Confirmed: Sendable {
 
     /// The stamp that the file must have when its row is written.
     ///
-    /// It may have been changed or removed while its source was asked. The row of a file that was edited
-    /// has another stamp.
+    /// The file may change or vanish while the run asks its source. For an edited file this is the
+    /// planned stamp, because its row has another.
     package var seen: FileStamp { planned ?? row.stamp }
 
     /// Whether the row only learns once more what it says. Where that is lost, the source is asked again, and
@@ -237,7 +236,7 @@ package final class SetLanding: Sendable {
         self.removals = removals
     }
 
-    /// The files that it replaces or removes: nobody may read one meanwhile.
+    /// The files that it replaces or removes; none may have a reader during the promotion.
     package var targets: [Target] {
         landings.map(\.landing.target) + removals.map(\.removal.target)
     }
@@ -277,7 +276,7 @@ package indirect enum SetResult: Sendable {
         /// Which orphans stayed, and why.
         package var stayed: [Int: MirrorError]
         package var way: Event.SetEnd.Way
-        /// Where other people's files are that were changed meanwhile and did not get their names back.
+        /// Paths of files that were changed during the promotion and did not get their names back.
         package var kept: [String]
 
         package init(

@@ -63,7 +63,7 @@ package final class RunMachine {
         steps.book.takeActions(into: &actions)
     }
 
-    /// Takes in what happened.
+    /// Handles one input.
     package func take(_ input: RunInput, at moment: RunMoment) {
         steps.book.now = moment
         guard !isOver else { return }

@@ -85,7 +85,7 @@ package enum RunAction: Sendable {
     case hurry
     /// Parts that nothing will use are removed.
     case discard(parts: [String])
-    /// A target is let go, and those that wait for it are told how the step ended.
+    /// A target is released; the steps that wait for it learn how this step ended.
     case release(Int, Target, Result<Event.Done, MirrorError>?)
     /// The loop asks for no more bytes of these transfers.
     case pause([Int])
@@ -184,7 +184,7 @@ package struct RunRules: Sendable {
     package var looksAtKeptLast = false
     /// The treatment of bytes that mirror did not put there.
     package var onConflict = ConflictPolicy.rename
-    /// Targets that are not fetched until somebody says so.
+    /// Targets that are not fetched until they are resumed.
     package var paused = PausedTargets()
     /// How many transfers the loop should know at once.
     package var window = 1024

@@ -9,7 +9,7 @@ struct TransferCount: Sendable, Hashable {
 
     init(_ expected: Int64?) { self.expected = expected }
 
-    /// Takes in what a transfer of `step` tells.
+    /// Counts an event of the transfer of `step`.
     mutating func take(_ event: TransferEvent, of step: Step) {
         switch event {
         case .started(_, let size, let offset):
@@ -139,7 +139,7 @@ public struct RunTotals: Sendable, Hashable {
     public var bytes: Int64 = 0
     /// Body bytes of all transfers, as far as sizes are known.
     public var expectedBytes: Int64 = 0
-    /// Transfers that have not ended and whose size nobody has told yet.
+    /// Transfers that have not ended and whose size is not known yet.
     public var unknownSizes = 0
     /// Bytes a second over the last seconds.
     public var rate: Int64 = 0

@@ -298,7 +298,7 @@ struct SetClaims: ~Copyable {
         return others
     }
 
-    /// The groups with transfers that nobody has asked for yet; they are asked for from now on.
+    /// The groups with transfers that were not asked for yet; marks them as asked for.
     mutating func ask() -> [(group: Int, steps: [Int])] {
         var asked: [(group: Int, steps: [Int])] = []
         for group in groups.indices

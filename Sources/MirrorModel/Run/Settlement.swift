@@ -16,7 +16,7 @@ package enum Settlement: Sendable {
 struct Settler: Sendable {
     let plan: Plan
     let onConflict: ConflictPolicy
-    /// Who owns the targets of each manifest, as far as the plan says nothing else.
+    /// The owners of the targets of each manifest, unless the plan says otherwise.
     private let owners: [Owners]
 
     init(plan: Plan, onConflict: ConflictPolicy) {
@@ -220,7 +220,7 @@ extension IndexRecord {
             && (answer.mediaType == nil || mediaType == answer.mediaType)
     }
 
-    /// Takes in what an answer said of the version.
+    /// Records what an answer said of the version.
     mutating func confirm(by answer: Answer, at now: Instant) {
         provenance = answer.provenance
         if answer.validators.entityTag != nil || answer.validators.lastModified != nil {

@@ -1,8 +1,8 @@
 /// The book of a run's steps: which are under way, and how each of them ends.
 ///
-/// Whoever ends a step ends it here, so that it is counted once, its set hears of it, its target is
-/// let go, and its end is told. The book also has the list of what the run is to do, because the
-/// order of these actions is the order of the ends.
+/// Every end of a step passes through the book, so each step is counted once. The book informs the
+/// step's set, releases its target and reports its end. It also lists the actions of the run,
+/// because their order is the order of the ends.
 struct StepBook: ~Copyable {
     let plan: Plan
     let rules: RunRules
@@ -86,7 +86,7 @@ extension StepBook {
 
     /// Whether a step waits for something that is not its own: its turn, a target, or a request.
     ///
-    /// One that its set holds waits for nothing that could come to it.
+    /// A step that its set holds waits for none of these.
     func isWaiting(_ position: Int) -> Bool {
         accounts.open.contains(position) && table[position] == nil && !held.contains(position)
     }
@@ -98,9 +98,11 @@ extension StepBook {
         begin(waitingFollowers(of: position), purpose)
     }
 
-    /// Divides the steps that wait for a request which failed: those to be asked for, because they have
-    /// sources that were not asked, or may begin offline where the leader may not; and those that share
-    /// the failure. Of several with the same sources one is asked for, and the others wait for it.
+    /// Divides the followers of a failed request: some ask themselves, the rest share its failure.
+    ///
+    /// After `offline`, a follower asks if it may begin. After any other error, it asks if it has a
+    /// source that the leader did not ask. Of followers with equal sources the first asks, and the
+    /// others wait for it. If the error ends the run, all followers share it.
     mutating func divide(
         _ followers: [Int], of leader: Int, after error: MirrorError
     ) -> (asking: [Int], sharing: [Int]) {

@@ -35,7 +35,7 @@ struct StepFlow: ~Copyable {
         sets.settle(&book)
     }
 
-    /// Takes in what happened to a step, or what is wished for its transfer.
+    /// Handles an input about a step or its transfer.
     mutating func take(_ input: RunInput) {
         switch input {
         case .found(let rows): for known in rows { found(known.row, for: known.position) }
@@ -233,7 +233,7 @@ extension StepFlow {
 // MARK: What a transfer tells
 
 extension StepFlow {
-    /// Takes in what a transfer tells.
+    /// Handles an event of a transfer.
     private mutating func take(_ event: TransferEvent, of position: Int) {
         guard let work = book.table[position] else { return }
         book.accounts.count(event, of: work, at: book.now.elapsed)

@@ -145,7 +145,7 @@ public struct TransferTrace: Sendable, Hashable {
 }
 
 extension TransferTrace {
-    /// Takes in the end of the transfer.
+    /// Records the end of the transfer.
     mutating func end(_ result: TransferResult, at elapsed: Int64) {
         ended = elapsed
         switch result {

@@ -229,7 +229,7 @@ extension TransferFlow {
     /// Begins the transfers of a set whose targets are this run's, when their turns come.
     mutating func claimed(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
         book.claimed.insert(positions)
-        // The run may have come to its end meanwhile.
+        // The steps may have ended while the set waited.
         for position in positions where !book.accounts.open.contains(position) {
             book.letGo(position)
         }

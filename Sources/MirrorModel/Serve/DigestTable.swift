@@ -1,8 +1,8 @@
 /// Finds out near which path a file with some sha256 is, with sixteen bytes of memory a file.
 ///
 /// Rows come in the order of their paths. They are divided into blocks, of which the first path is
-/// kept; each row is a part of its digest and the number of its block. Whoever asks then looks
-/// through the blocks that are named, which are few.
+/// kept; each row is a part of its digest and the number of its block. The caller then searches
+/// the few blocks that the table names.
 package struct DigestTable: Sendable {
     private struct Row {
         let start: UInt64

@@ -64,7 +64,7 @@ struct BytesInHand: ~Copyable, Sendable {
         take(reception)
     }
 
-    /// Counts every byte of a part that begins anew as progress, though an earlier part was longer.
+    /// Counts every byte of a restarted part as progress, even if an earlier part was longer.
     mutating func countFromStart() { lengthToExceed = 0 }
 
     /// Continues the part with a body that begins at its end.

@@ -89,12 +89,12 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// Tells when fewer than 1 KiB a second arrived for too long.
+/// Detects a transfer that receives fewer than 1 KiB a second for too long.
 ///
 /// It belongs to a transfer and spans its requests, so that it detects a server which sends one
 /// byte for each request. It runs only while one of them asks for bytes. Its times are those of
-/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further. After a stall,
-/// and after a pause, it begins anew.
+/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further. A stall or a
+/// pause resets it.
 package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
     package static let slowest: Int64 = 1024
@@ -135,7 +135,7 @@ package struct StallClock: Sendable {
         return asked >= timeout
     }
 
-    /// Begins anew, with the whole time limit.
+    /// Restarts the clock with the whole time limit.
     package mutating func reset() { self = StallClock(milliseconds: timeout) }
 
     private init(milliseconds: Int64) { timeout = milliseconds }
@@ -164,9 +164,9 @@ package struct AskingTime: Sendable {
 
     package init(now: Int64) { lookedAt = now }
 
-    /// Looks at the clock.
+    /// Adds the time since the last call if bytes were asked for; a jump counts as one look.
     ///
-    /// - Parameter hasAsked: whether bytes were asked for since the last look.
+    /// - Parameter hasAsked: whether bytes were asked for since the last call.
     package mutating func look(now: Int64, hasAsked: Bool = true) {
         let passed = max(0, now - lookedAt)
         lookedAt = max(lookedAt, now)

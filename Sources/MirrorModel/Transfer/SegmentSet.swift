@@ -354,7 +354,7 @@ package struct LoadMeter: Sendable {
     /// The time since the last check, in milliseconds.
     package func elapsed(now: Int64) -> Int64 { now - since }
 
-    /// Whether the thread was busy for more than half of that time; begins anew.
+    /// Whether the thread was busy for more than half of that time; starts the next period.
     ///
     /// - Parameter busy: the processor time of the thread so far, in milliseconds.
     package mutating func restart(now: Int64, busy: Int64) -> Bool {

@@ -64,7 +64,7 @@ extension TransferMachine {
         return .request(plan)
     }
 
-    /// Drops the part, and asks the same source anew; no retry is spent.
+    /// Drops the part, and asks the same source again; no retry is spent.
     mutating func startOver(_ refusal: Refusal) -> TransferAction {
         sources.states[sources.current].restarts += 1
         let notice = TransferEvent.restart(

@@ -124,7 +124,7 @@ package struct FileReplacement {
         return value
     }
 
-    /// Refuses to replace a file that another program changed meanwhile, so that no change is lost.
+    /// Refuses to replace a file that another program has changed, so that no change is lost.
     private func refuseOtherChange() throws(MirrorError) {
         var now = stat()
         let isThere = stat(path, &now) == 0

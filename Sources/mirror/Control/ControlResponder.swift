@@ -65,7 +65,7 @@ final class ControlResponder: Sendable {
         }
     }
 
-    /// Takes in an event of the run, for those who follow it.
+    /// Records an event of the run for the clients that follow it.
     func note(_ event: Event) {
         state.withLock { $0.job.totals = event.totals }
         server.withLock { $0 }?.tell(event)

@@ -220,7 +220,7 @@ struct RunOutput {
         }
     }
 
-    /// Tells everybody who follows the run; the log gets the summary when it is complete.
+    /// Sends an event to all followers of the run; the log gets the summary when it is complete.
     private func note(_ event: Event) {
         if case .summary = event.body {} else { operations?.note(event) }
         responder?.note(event)

@@ -18,7 +18,7 @@ struct TerminalReport {
         (self.groupsFailures, self.countsSuccess) = (groupsFailures, countsSuccess)
     }
 
-    /// Takes in an event; true where it gets no line of its own.
+    /// Handles an event; true if it gets no line of its own.
     mutating func absorbs(_ event: Event) -> Bool {
         switch event.body {
         case .plan(let plan): isMuch = plan.changes > Self.mostSuccesses
@@ -79,7 +79,7 @@ extension Summary {
 // The failures of a run by what caused them, for the end of its report: the files, and what helps.
 
 extension FailureCauses {
-    /// Takes in a failure.
+    /// Adds a failure.
     mutating func add(_ failed: Event.Failed) {
         add(failed.error, of: failed.target, isOptional: failed.isOptional)
     }

@@ -316,7 +316,7 @@ struct OutageNote {
     /// The waits, by the paths of the transfers that wait.
     private var waits: [String: Wait] = [:]
 
-    /// Takes in an event of the run.
+    /// Handles an event of the run.
     mutating func apply(_ event: Event) {
         switch event.body {
         case .retry(let again):

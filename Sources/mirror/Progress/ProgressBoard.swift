@@ -2,7 +2,7 @@ import MirrorModel
 
 /// The transfers of a run and the progress of the whole: events in, what to show out.
 ///
-/// It knows no terminal and no clock: whoever draws passes the time.
+/// It knows no terminal and no clock: the caller passes the time.
 struct ProgressBoard: Sendable {
     /// A transfer under way.
     struct Flight: Sendable {
@@ -79,7 +79,7 @@ struct ProgressBoard: Sendable {
     /// Forgets a run, before the next one begins.
     mutating func reset() { self = ProgressBoard() }
 
-    /// Takes in an event of the run.
+    /// Handles an event of the run.
     mutating func apply(_ event: Event) {
         outage.apply(event)
         totals = event.totals
@@ -133,7 +133,7 @@ struct ProgressBoard: Sendable {
         }
     }
 
-    /// Changes a transfer; whoever begins to look while a run is under way has not seen it begin.
+    /// Changes a transfer, or adds it: a board that joins a running run has not seen it begin.
     private mutating func change(
         _ target: Target, at time: Instant, _ body: (inout Flight) -> Void
     ) {
