@@ -13,7 +13,7 @@ package struct DeviceSettings: Sendable {
     package private(set) var settings: [Setting] = []
     /// The path of the file, for people.
     package let path: String
-    /// Whether nobody but the user of this process, and root, can have written the file, unless a group
+    /// Whether only the user of this process, and root, can have written the file, unless a group
     /// was given the right.
     package private(set) var isOwn = true
 

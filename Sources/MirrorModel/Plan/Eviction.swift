@@ -175,7 +175,7 @@ package struct QuotaCandidate: Sendable {
     package var claim: Claim
     /// When it was last used; for a file that was never there, the time of the plan.
     package var lastUse: Instant
-    /// Whether it can be left out: no reader holds it, and nobody changed it.
+    /// Whether it can be left out: no reader holds it, and it is unchanged.
     package var mayLeave: Bool
 
     /// The reasons to keep or to fetch a file, the strongest first.

@@ -155,7 +155,7 @@ public struct Event: Sendable {
         public var obstacles = 0
         /// Whether the promotion had begun when it was stopped; the next run finishes it.
         public var isUnfinished = false
-        /// Where files are, beneath the root, that somebody changed meanwhile and whose names were taken.
+        /// Paths below the root of files that changed during the promotion, and whose names were taken.
         public var kept: [String] = []
 
         /// What a reader may have seen during the promotion.

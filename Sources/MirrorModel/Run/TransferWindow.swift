@@ -45,7 +45,7 @@ struct TransferWindow: Sendable {
         return !isPaused
     }
 
-    /// Records that a transfer waits; others may begin meanwhile.
+    /// Records that a transfer waits; others may begin.
     mutating func delayed(_ position: Int) { _ = feed.delayed(position) }
 
     /// Records that the loop has finished a transfer, or never had it.

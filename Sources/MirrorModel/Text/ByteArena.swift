@@ -73,7 +73,7 @@ struct ByteArena: Sendable {
         return result
     }
 
-    /// Bytes that were appended, for a caller that keeps the arena alive meanwhile.
+    /// Bytes that were appended, for a caller that keeps the arena alive while it uses them.
     ///
     /// `withBytes` of an arena that an object has counts its references, because the object could get
     /// another arena before the body returns.

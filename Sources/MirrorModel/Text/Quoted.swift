@@ -56,7 +56,7 @@ package struct Escaped: CustomStringConvertible, Sendable {
     }
 }
 
-/// A URL as somebody wrote it, made fit to print: quoted, escaped, cut when long, and without what may
+/// A URL as it was written, made fit to print: quoted, escaped, cut when long, and without what may
 /// be secret in it.
 package struct QuotedURL: CustomStringConvertible, Sendable {
     /// The text between quotation marks.
@@ -116,7 +116,7 @@ extension String {
     }
 }
 
-/// Where a URL, as somebody wrote it, may hold a secret: in its user and password, and in its query.
+/// Where a URL, as it was written, may hold a secret: in its user and password, and in its query.
 ///
 /// The text may be malformed. Where it is not certain what a part of it is, the part is taken for a
 /// secret.

@@ -348,7 +348,7 @@ struct OpeningRounds: Sendable {
     /// The number of the last whole round; nil if there was none, or others did not wait in it.
     var measured: Int? { earlier?.limit }
 
-    /// Lets the silence count from now on, because nobody could have read a response.
+    /// Counts the silence from now on, because no response could have been read before.
     mutating func restartSilence(now: Int64) { silentSince = silentSince.map { _ in now } }
 
     /// Notes that the silence had its effect.

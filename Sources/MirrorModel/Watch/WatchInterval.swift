@@ -132,12 +132,12 @@ package enum WatchVerdict {
     ///
     /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
     /// index of a newer mirror. Whoever starts a watch wants to know of them at once; later they
-    /// may come and go while somebody works on the device.
+    /// may come and go while the device is in use.
     package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
 
     /// Whether an early retry may succeed where this sync failed.
     ///
-    /// A resource that failed for good (1) stays so until somebody changes something, and a run
-    /// that somebody ended (130) must not begin again at once.
+    /// A resource that failed for good (1) stays so until something changes, and a run
+    /// that a person ended (130) must not begin again at once.
     package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }

@@ -199,7 +199,7 @@ extension Descriptor {
 
     /// The names in an open folder; nil where one is not UTF-8.
     package func allNames(path: String) throws(Errno) -> [String]? {
-        // Others may change the folder meanwhile, so it is read once.
+        // Other programs may change the folder, so it is read once.
         var names: [String] = []
         var isWhole = true
         try forEachName(path: path) { bytes in

@@ -24,7 +24,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     /// Whether the disk, or a quota on it, is full.
     package var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
 
-    /// Whether somebody can take away what prevents this one call: a file in the way, or a permission.
+    /// Whether a person can remove what prevents this one call: a file in the way, or a permission.
     ///
     /// It is not one if the disk failed or is full, or if the process has no more files or memory.
     package var isObstacle: Bool {

@@ -23,7 +23,7 @@ final class EventLog {
     /// Opens a file to append to, and makes it when it is not there. Throws `MirrorError` with
     /// `inputOutput`.
     ///
-    /// - Parameter waitsForReader: whether a pipe that nobody reads is waited for; else it is an error.
+    /// - Parameter waitsForReader: whether a pipe without a reader is waited for; else it is an error.
     static func open(_ path: String, waitsForReader: Bool) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
         let descriptor = Glibc.open(path, waitsForReader ? flags : flags | O_NONBLOCK, 0o644)

@@ -47,7 +47,7 @@ final class RunOperations: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Has the log opened anew, because the file was moved away; where that fails, the old one goes on.
+    /// Opens the log again, because the file was moved away; where that fails, the old one goes on.
     ///
     /// Nobody waits for it: the file may be on a server that is away.
     func reopenLogSoon() {

@@ -21,7 +21,7 @@ protocol ShowsProgress {
     associatedtype Choices: OutputChoices
     /// What it prints.
     var output: Choices { get }
-    /// The same, for whoever does not know its kind.
+    /// The same, for callers that do not know its kind.
     var choices: any OutputChoices { get }
 }
 

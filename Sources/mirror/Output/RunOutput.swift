@@ -15,7 +15,7 @@ struct RunOutput {
     var responder: ControlResponder?
     /// Whether standard output holds something else than the report.
     var hasOtherResults = false
-    /// Hears of every event; nil where nobody listens.
+    /// Receives every event; nil where there is no receiver.
     var observer: (@Sendable (Event) -> Void)?
     private let held = HeldSummary()
 

@@ -46,7 +46,7 @@ extension PlanTotals {
 }
 
 extension Event {
-    /// Whether something ended as it should, and nobody has to do anything about it.
+    /// Whether something ended as it should, and needs no action.
     fileprivate var isPlainSuccess: Bool {
         switch body {
         case .removed: true

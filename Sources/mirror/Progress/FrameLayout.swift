@@ -283,7 +283,7 @@ struct StageProgress: Sendable, Hashable {
         return seconds(Double(total - activity.done), of: Int64(activity.done))
     }
 
-    /// The share that is done, from 0 to 1; nil where nobody knows.
+    /// The share that is done, from 0 to 1; nil where it is unknown.
     var share: Double? {
         if let total = activity.totalBytes, total > 0 {
             return min(1, Double(activity.bytes) / Double(total))
@@ -366,7 +366,7 @@ struct TotalLine {
     /// What is counted, such as `12 of 5,000 files`, and the same in short.
     var count = ""
     var shortCount = ""
-    /// The share that is done, from 0 to 1; nil where nobody knows.
+    /// The share that is done, from 0 to 1; nil where it is unknown.
     var share: Double?
     /// The bytes, and what of them is unknown.
     var bytes = ""
@@ -374,7 +374,7 @@ struct TotalLine {
     var rate = ""
     var failed = ""
     var elapsed = ""
-    /// Seconds until the end; nil where nobody knows.
+    /// Seconds until the end; nil where they are unknown.
     var secondsLeft: Int64?
 
     /// The details that go, one after the other, when there is no room for them.

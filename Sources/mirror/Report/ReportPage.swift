@@ -209,7 +209,7 @@ extension TreeReport {
     /// Whether the newest run has no end.
     var hasOpenRun: Bool { runs.first.map { $0.summary == nil } ?? false }
 
-    /// Files that somebody should look at.
+    /// Files that need a look.
     var troubled: Int {
         TreeTotals.Attention.allCases.reduce(0) { sum, attention in
             sum + (attention == .orphan ? 0 : totals.groups[attention]?.count ?? 0)
@@ -217,7 +217,7 @@ extension TreeReport {
     }
 }
 
-/// The files that somebody should look at, by the reasons why.
+/// The files that need a look, by their reasons.
 struct AttentionSection: ReportSection {
     let id = "attention"
     let title = "Needs attention"
