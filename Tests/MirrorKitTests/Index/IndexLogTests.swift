@@ -1,3 +1,4 @@
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -37,6 +38,29 @@ import Testing
         #expect(databaseSize() == carried)
         try index.close()
         #expect(databaseSize() > carried)
+    }
+
+    /// The commit before a checkpoint stands, so a set whose journal it holds must not be undone.
+    @Test func aFailedCheckpointFailsNoCommit() throws {
+        let index = try open().index
+        // The checkpoint has a connection of its own, which finds no file under the name.
+        let name = folder.path + "/.mirror/index.sqlite"
+        #expect(rename(name, name + ".away") == 0)
+        var count = 0
+        while count < 20_000 {
+            try index.put(
+                try (count..<count + 1000).map {
+                    try fullRecord("Documents/\(String(repeating: "n", count: 200))/\($0)")
+                })
+            count += 1000
+        }
+        let pages = try index.read { (database: inout Database) throws(IndexError) in
+            database.pagesInLog
+        }
+        #expect(pages > 2048, "no checkpoint was due")
+        #expect(rename(name + ".away", name) == 0)
+        #expect(try paths(index).count == count)
+        try index.close()
     }
 
     /// What a killed run committed may not be on the disk. The database holds it, on the disk, before others
