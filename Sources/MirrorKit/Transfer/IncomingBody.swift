@@ -66,6 +66,7 @@ final class IncomingBody {
     }
 
     private func makeRecord() -> PartRecord {
+        // A body without a reception is made from the row of a part, so it never needs another.
         guard let reception else { preconditionFailure("a part has its row") }
         let (target, answer) = (transfer.job.target, reception.answer)
         var record = PartRecord(
