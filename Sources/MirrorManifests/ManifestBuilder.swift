@@ -253,7 +253,7 @@ final class ResourceBuilder {
         let isNamedByServer = written?.utf8.last == UInt8(ascii: "/")
         var path = written ?? defaults.directory + "/"
         if written == nil || isNamedByServer {
-            let provisional = isNamedByServer ? ProvisionalName.make(for: url) : nil
+            let provisional = isNamedByServer ? url.provisionalName : nil
             guard let name = url.lastSegment ?? provisional else {
                 check.log.error(
                     at: draft.path?.place ?? draft.url?.place ?? draft.place,

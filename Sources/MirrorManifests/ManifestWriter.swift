@@ -111,7 +111,7 @@ struct WrittenResource {
                 headers: WrittenResource.ownHeaders(of: source, in: resource) ?? source.headers)
         }
         integrity = resource.digests.first { ResourceKey(rawValue: $0.algorithm.rawValue) == nil }
-            .map(Integrity.text(of:))
+            .map(\.integrity)
     }
 
     /// The headers that a mirror must declare to get those that it has; nil if none would do.
@@ -203,7 +203,7 @@ struct NotationCheck {
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
         let url = resource.primary.url
-        let suggested = url.lastSegment ?? ProvisionalName.make(for: url)
+        let suggested = url.lastSegment ?? url.provisionalName
         if !suggested.utf8.elementsEqual(resource.target.name.utf8) {
             error("\(name): path: the URL suggests another name; give the file its path", at: place)
         }

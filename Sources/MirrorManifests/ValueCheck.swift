@@ -94,7 +94,7 @@ final class ValueCheck {
     func integrity(_ value: WrittenValue, at place: TextPosition) -> Digest? {
         guard let text = text(value, "integrity", at: place) else { return nil }
         do throws(IntegrityFlaw) {
-            return try Integrity.strongest(in: text)
+            return try Digest(integrity: text)
         } catch {
             log.error(at: place, "integrity \(Quoted(text, limit: 40)): \(error)")
             return nil
@@ -223,7 +223,7 @@ extension ValueCheck {
         if let host = BareHost.find(in: text)?.printable {
             log.error(
                 at: place,
-                "\(key) \(QuotedURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
+                "\(key) \(Quoted(url: text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
                     + " where a folder is meant")
             return nil
         }
@@ -238,7 +238,7 @@ extension ValueCheck {
             let what = origin.isRemote ? "came by URL" : "came by standard input"
             log.error(
                 at: place,
-                "\(key) \(QuotedURL(text)): a manifest that \(what) cannot name files; write https://"
+                "\(key) \(Quoted(url: text)): a manifest that \(what) cannot name files; write https://"
             )
             return nil
         }
