@@ -269,7 +269,7 @@ final class ResourceBuilder {
             let place = draft.path?.place ?? draft.url?.place ?? draft.place
             check.log.error(
                 at: place, "path \(error)",
-                correction: written.flatMap { CertainText.path($0) })
+                correction: written.flatMap { .path($0) })
             return nil
         }
     }

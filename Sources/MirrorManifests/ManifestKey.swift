@@ -26,28 +26,25 @@ enum PiecesKey: String, ManifestKey {
     static let place = "pieces"
 }
 
-/// Keys that are not mirror's own.
-enum ForeignKey {
-    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
-    static func isIgnored(_ key: String) -> Bool {
-        key.hasPrefix("x-") || key == "$schema" || key.hasPrefix("xmlns") || key.hasPrefix("xsi:")
-    }
-
+extension ManifestKey {
     /// The key that is meant beyond doubt: the same one in another case.
-    static func correction<Key: ManifestKey>(of key: String, in _: Key.Type) -> String? {
-        Key.allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
+    static func correction(of key: String) -> String? {
+        allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
     }
 
-    /// The message about a key that a place does not have.
-    static func message<Key: ManifestKey>(
-        _ key: String, _ value: String?, in _: Key.Type, as kind: String
-    ) -> String {
-        let names = Key.allCases.map(\.rawValue)
-        let meant = Key.self == ResourceKey.self ? ResourceKey.meant(by: key, value) : nil
-        let advice =
-            (meant ?? NearestName.suggestion(for: key, among: names)).map { "\(Quoted($0))?" }
-            ?? "begin it with x- to keep a note"
-        return "\(Key.place) has no \(kind) \(Quoted(key)); \(advice)"
+    /// The message about a key that the place does not have.
+    static func message(about key: String, _ value: String?, as kind: String) -> String {
+        let meant = Self.self == ResourceKey.self ? ResourceKey.meant(by: key, value) : nil
+        let nearest = meant ?? NearestName.suggestion(for: key, among: allCases.map(\.rawValue))
+        let advice = nearest.map { "\(Quoted($0))?" } ?? "begin it with x- to keep a note"
+        return "\(place) has no \(kind) \(Quoted(key)); \(advice)"
+    }
+}
+
+extension String {
+    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    var isForeignKey: Bool {
+        hasPrefix("x-") || self == "$schema" || hasPrefix("xmlns") || hasPrefix("xsi:")
     }
 }
 

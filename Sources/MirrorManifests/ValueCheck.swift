@@ -85,7 +85,7 @@ final class ValueCheck {
         } catch {
             log.error(
                 at: place, "\(key) \(Quoted(text, limit: 40)): \(error)",
-                correction: CertainText.digest(text, algorithm, error))
+                correction: .digest(text, algorithm, error))
             return nil
         }
     }
@@ -108,7 +108,7 @@ final class ValueCheck {
             at: place,
             "type \(Quoted(text)) is no media type; write one such as application/json,"
                 + " without parameters",
-            correction: CertainText.mediaType(text))
+            correction: .mediaType(text))
         return nil
     }
 
@@ -142,7 +142,7 @@ final class ValueCheck {
         guard case .untyped(let text) = value else {
             log.error(
                 at: place, "tags is \(value.kind); write a list such as [\"large\"]",
-                correction: CertainText.list(of: value))
+                correction: .list(of: value))
             return TagList()
         }
         // The split goes by scalars, because a space and a combining mark after it are one
@@ -208,7 +208,7 @@ final class ValueCheck {
             }
         log.error(
             at: place, "\(key) is \(value.kind); write \(right)",
-            correction: key == "mirrors" ? CertainText.list(of: value) : nil)
+            correction: key == "mirrors" ? .list(of: value) : nil)
     }
 }
 
@@ -231,7 +231,7 @@ extension ValueCheck {
             url = try SourceURL(text, relativeTo: base)
         } catch {
             log.error(
-                at: place, "\(key) \(error)", correction: CertainText.url(text, error.reason))
+                at: place, "\(key) \(error)", correction: .url(text, error.reason))
             return nil
         }
         if url.scheme == .file, !origin.isFile {

@@ -128,10 +128,3 @@ class ListDialect: XMLDialect {
     /// An element ends; it is still the last of `path`.
     func closed(_ element: XMLElement, _ text: ListWord) {}
 }
-
-extension Located<String> {
-    /// An attribute's value.
-    init(_ attribute: XMLAttribute) {
-        self.init(value: attribute.value, place: attribute.place)
-    }
-}

@@ -15,7 +15,7 @@ final class OldMetalinkDialect: ListDialect {
     override func opened(_ element: XMLElement) {
         guard path == Self.file else { return }
         entry = ListEntry(at: element.place)
-        entry?.path = element.attribute("name").map(ListWord.init)
+        entry?.path = element.attribute("name")
         links = []
     }
 

@@ -35,7 +35,7 @@ final class RepositoryDialect: ListDialect {
         switch element.name {
         case "location": setLocation(element)
         case "size" where path.first == "metadata":
-            entry?.size = element.attribute("package").map(ListWord.init)
+            entry?.size = element.attribute("package")
         default: break
         }
     }
@@ -51,7 +51,7 @@ final class RepositoryDialect: ListDialect {
     }
 
     private func setLocation(_ element: XMLElement) {
-        guard let href = element.attribute("href").map(ListWord.init) else { return }
+        guard let href = element.attribute("href") else { return }
         entry?.path = href
         guard let base = element.attribute("xml:base") else { return }
         let slash = base.value.utf8.last == UInt8(ascii: "/") ? "" : "/"
