@@ -152,7 +152,7 @@ public enum ManifestReader {
         case .text: return try decoded(try lists.readText(bytes), lists.hint)
         case .compressed(let compression):
             let whole = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
-            let text = TarText.list(in: whole) ?? whole
+            let text = ListText.texts(inTar: whole) ?? whole
             return try decodeCompressed(ManifestBytes(text), lists)
         case .unknown(let flaw):
             builder.log.error(at: TextPosition(), flaw)

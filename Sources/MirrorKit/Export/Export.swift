@@ -360,6 +360,6 @@ struct Bag {
     }
 
     private static func line(_ hex: String, _ name: String) -> String.UTF8View {
-        "\(hex)  \(BagEscapes.encoded(name))\n".utf8
+        "\(hex)  \(name.bagEscaped)\n".utf8
     }
 }

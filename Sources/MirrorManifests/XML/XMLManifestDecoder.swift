@@ -63,7 +63,7 @@ final class XMLManifestDecoder: XMLDialect {
         } else if root.name == "manifest" {
             dialect = XMLManifestDialect(builder: builder)
             notation = .xml
-        } else if let format = ListDetection.format(ofRoot: root),
+        } else if let format = ListReader.format(ofRoot: root),
             hint.format ?? format == format, case .dialect(let make) = format.kind.reader
         {
             let collector = ListCollector(format, builder: builder, hint: hint)
