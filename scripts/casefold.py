@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/MirrorModel/Text/CaseFoldingTable.swift from Python's Unicode tables.
+"""Writes the tables at the end of Sources/MirrorModel/Text/CaseFolding.swift from Python's Unicode tables.
 
 Full case folding (CaseFolding.txt, statuses C and F) as str.casefold() has it, and the characters
 whose canonical decomposition is ASCII, so that a folded text is ASCII whenever an equivalent one is.
@@ -57,20 +57,24 @@ def rows(values):
 
 flat_runs = [word for run in runs for word in run]
 flat_several = [word for code, text in several for word in (code, len(text), *text)]
-with open(os.path.join(ROOT, "Sources/MirrorModel/Text/CaseFoldingTable.swift"), "w") as out:
-    out.write(f"""// Written by scripts/casefold.py from Unicode {unicodedata.unidata_version}; not edited by hand.
+path = os.path.join(ROOT, "Sources/MirrorModel/Text/CaseFolding.swift")
+mark = "// Written by scripts/casefold.py"
+with open(path) as source:
+    code = source.read().split(mark)[0]
+with open(path, "w") as out:
+    out.write(code)
+    out.write(f"""{mark} from Unicode {unicodedata.unidata_version}; not edited by hand.
 
-/// Full case folding beyond ASCII, as numbers.
-enum CaseFoldingTable {{
+extension CaseFolding {{
     /// Four numbers a run: first and last character, stride, and the distance to what they fold to.
     // swift-format-ignore
-    static let runs: [Int32] = [
+    private static let runs: [Int32] = [
 {rows(flat_runs)}
     ]
 
     /// A character, how many it folds to, and those.
     // swift-format-ignore
-    static let expansions: [Int32] = [
+    private static let expansions: [Int32] = [
 {rows(flat_several)}
     ]
 }}

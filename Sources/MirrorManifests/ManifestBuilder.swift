@@ -258,7 +258,7 @@ final class ResourceBuilder {
         let isNamedByServer = written?.utf8.last == UInt8(ascii: "/")
         var path = written ?? defaults.directory + "/"
         if written == nil || isNamedByServer {
-            let provisional = isNamedByServer ? ProvisionalName.make(for: url) : nil
+            let provisional = isNamedByServer ? url.provisionalName : nil
             guard let name = url.lastSegment ?? provisional else {
                 check.log.error(
                     at: draft.path?.place ?? draft.url?.place ?? draft.place,
@@ -274,7 +274,7 @@ final class ResourceBuilder {
             let place = draft.path?.place ?? draft.url?.place ?? draft.place
             check.log.error(
                 at: place, "path \(error)",
-                correction: written.flatMap { CertainText.path($0) })
+                correction: written.flatMap { .path($0) })
             return nil
         }
     }

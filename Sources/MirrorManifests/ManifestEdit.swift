@@ -87,7 +87,7 @@ extension ManifestEdit {
         case .json:
             changes = jsonChanges(values, try ResourcePlaces(json: bytes))
         case .xml: changes = xmlChanges(values, ResourcePlaces(xml: bytes))
-        case .metalink: changes = MetalinkPinPlaces(bytes).changes(for: values)
+        case .metalink: changes = metalinkChanges(values)
         case nil: throw isList
         }
         let text = TextChange.apply(changes, to: bytes)
@@ -103,7 +103,7 @@ extension ManifestEdit {
             let text = name == "size" ? value : "\"\(value)\""
             if let key = place.keys[name] { return TextChange(key.value, text.utf8) }
             let separator =
-                SpaceAround.lineStart(before: url.start, in: bytes) ?? ArraySlice(space.utf8)
+                bytes.lineStart(before: url.start) ?? ArraySlice(space.utf8)
             let addition = ",".utf8 + separator + "\"\(name)\":\(space)\(text)".utf8
             return TextChange(url.value.upperBound..<url.value.upperBound, addition)
         }
@@ -115,7 +115,7 @@ extension ManifestEdit {
         changes(values, places) { place, url, name, value in
             if let key = place.keys[name] { return TextChange(key.value, "\"\(value)\"".utf8) }
             let separator =
-                SpaceAround.lineStart(before: url.start, in: bytes) ?? ArraySlice(" ".utf8)
+                bytes.lineStart(before: url.start) ?? ArraySlice(" ".utf8)
             let addition = separator + "\(name)=\"\(value)\"".utf8
             return TextChange(url.value.upperBound..<url.value.upperBound, addition)
         }
@@ -162,7 +162,7 @@ extension ManifestEdit {
     ) -> [UInt8] {
         if isXML {
             var text = Array(
-                "<manifest version=\"1\" name=\"\(XMLText.escaped(name))\">\n".utf8)
+                "<manifest version=\"1\" name=\"\(name.escapedAsXML)\">\n".utf8)
             for entry in entries { text += "  \(xml(entry))\n".utf8 }
             return text + "</manifest>\n".utf8
         }
@@ -232,13 +232,13 @@ extension ManifestEdit {
 extension ManifestEdit {
     private func addition(json entries: [NewEntry], _ places: ResourcePlaces) -> TextChange {
         guard let last = places.resources.last else {
-            let outer = SpaceAround.ofLine(at: places.inside.lowerBound, in: bytes)
+            let outer = bytes.lineStart(around: places.inside.lowerBound)
             let inner = outer + "  ".utf8
             let list = entries.map { inner + Self.json($0) }.joined(separator: ",".utf8)
             return TextChange(places.inside, Array(list) + outer)
         }
         let separator =
-            SpaceAround.lineStart(before: last.range.lowerBound, in: bytes) ?? [0x20]
+            bytes.lineStart(before: last.range.lowerBound) ?? [0x20]
         let list = entries.flatMap { ",".utf8 + separator + Self.json($0) }
         return TextChange(last.range.upperBound..<last.range.upperBound, list)
     }
@@ -255,24 +255,24 @@ extension ManifestEdit {
     }
 
     private static func xml(_ entry: NewEntry) -> String {
-        let (path, url) = (XMLText.escaped(entry.target.path), entry.url.textWithSecrets)
-        return "<resource path=\"\(path)\" url=\"\(XMLText.escaped(url))\"/>"
+        let (path, url) = (entry.target.path.escapedAsXML, entry.url.textWithSecrets)
+        return "<resource path=\"\(path)\" url=\"\(url.escapedAsXML)\"/>"
     }
 
     private func addition(xml entries: [NewEntry], _ places: ResourcePlaces) -> TextChange {
         let elements = entries.map { ManifestEdit.xml($0).utf8 }
         if let last = places.resources.last {
-            let separator = SpaceAround.lineStart(before: last.range.lowerBound, in: bytes) ?? []
+            let separator = bytes.lineStart(before: last.range.lowerBound) ?? []
             let end = last.range.upperBound
             return TextChange(end..<end, elements.flatMap { separator + $0 })
         }
-        let outer = SpaceAround.ofLine(at: places.inside.lowerBound, in: bytes)
+        let outer = bytes.lineStart(around: places.inside.lowerBound)
         let list = elements.flatMap { outer + "  ".utf8 + $0 }
         if let name = places.emptyRoot {
             return TextChange(places.inside, ">".utf8 + list + outer + "</\(name)>".utf8)
         }
         let end = places.inside.upperBound
-        let start = SpaceAround.lineStart(before: end, in: bytes)?.startIndex ?? end
+        let start = bytes.lineStart(before: end)?.startIndex ?? end
         return TextChange(start..<end, list + outer)
     }
 }
@@ -302,7 +302,7 @@ extension ManifestEdit {
     ) -> [TextChange] {
         positions.sorted().map { position in
             let range = places.resources[position].range
-            let line = SpaceAround.lineStart(before: range.lowerBound, in: bytes)
+            let line = bytes.lineStart(before: range.lowerBound)
             return TextChange((line?.startIndex ?? range.lowerBound)..<range.upperBound, [])
         }
     }

@@ -40,28 +40,70 @@ enum PiecesKey: String, ManifestKey {
     static let place = "pieces"
 }
 
-/// Keys that are not mirror's own.
-enum ForeignKey {
-    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
-    static func isIgnored(_ key: String) -> Bool {
-        key.hasPrefix("x-") || key == "$schema" || key.hasPrefix("xmlns") || key.hasPrefix("xsi:")
-    }
-
+extension ManifestKey {
     /// The key that is meant beyond doubt: the same one in another case.
-    static func correction<Key: ManifestKey>(of key: String, in _: Key.Type) -> String? {
-        Key.allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
+    static func correction(of key: String) -> String? {
+        allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
     }
 
-    /// The message about a key that a place does not have.
-    static func message<Key: ManifestKey>(
-        _ key: String, _ value: String?, in _: Key.Type, as kind: String
-    ) -> String {
-        let names = Key.allCases.map(\.rawValue)
-        let meant = Key.self == ResourceKey.self ? MeantKey.key(for: key, value: value) : nil
-        let advice =
-            (meant ?? NearestName.suggestion(for: key, among: names)).map { "\(Quoted($0))?" }
-            ?? "begin it with x- to keep a note"
-        return "\(Key.place) has no \(kind) \(Quoted(key)); \(advice)"
+    /// The message about a key that the place does not have.
+    static func message(about key: String, _ value: String?, as kind: String) -> String {
+        let meant = Self.self == ResourceKey.self ? ResourceKey.meant(by: key, value) : nil
+        let nearest = meant ?? NearestName.suggestion(for: key, among: allCases.map(\.rawValue))
+        let advice = nearest.map { "\(Quoted($0))?" } ?? "begin it with x- to keep a note"
+        return "\(place) has no \(kind) \(Quoted(key)); \(advice)"
+    }
+}
+
+extension String {
+    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    var isForeignKey: Bool {
+        hasPrefix("x-") || self == "$schema" || hasPrefix("xmlns") || hasPrefix("xsi:")
+    }
+}
+
+// MARK: The names that other tools give to the keys of a resource
+
+extension ResourceKey {
+    /// The key that a foreign name means; nil when the name means none.
+    ///
+    /// - Parameters:
+    ///   - name: the name as written, in any case.
+    ///   - value: the value as written, where it is a text: a digest's length says which one it is.
+    static func meant(by name: String, _ value: String?) -> String? {
+        let name = name.lowercased()
+        if digestNames.contains(name) { return digestKey(of: value ?? "") }
+        return otherNames.first { $0.value.contains(name) }?.key
+    }
+
+    private static let digestNames: Set<String> = [
+        "sha", "hash", "checksum", "digest", "sum", "sha2", "hexdigest",
+    ]
+
+    private static let otherNames: [String: Set<String>] = [
+        "path": [
+            "dest", "destination", "dst", "filename", "file", "output", "out", "target", "to",
+            "name",
+            "save_as", "saveas", "localpath", "local_path",
+        ],
+        "url": ["uri", "href", "link", "src", "source", "location", "download", "address"],
+        "size": ["bytes", "length", "filesize", "file_size", "contentlength"],
+        "mirrors": ["urls", "alternatives", "alternates", "fallbacks"],
+        "type": ["mime", "mimetype", "mediatype", "contenttype", "content-type"],
+        "refresh": ["ttl", "maxage", "max-age", "expires"],
+    ]
+
+    private static func digestKey(of value: String) -> String {
+        let lowered = value.lowercased()
+        for name in ["sha256", "sha512", "sha1", "md5"] where lowered.hasPrefix(name) {
+            return lowered.hasPrefix(name + "-") ? "integrity" : name
+        }
+        switch value.utf8.count {
+        case 128: return "sha512"
+        case 40: return "sha1"
+        case 32: return "md5"
+        default: return "sha256"
+        }
     }
 }
 

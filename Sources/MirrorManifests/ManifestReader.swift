@@ -141,18 +141,18 @@ public enum ManifestReader {
             return try decoded(try decodeJSON(bytes, builder), .json)
         case .html: return try decoded(try lists.readHTML(bytes), lists.hint)
         case .xml:
-            switch try XMLManifestDecoder(bytes, builder: builder, hint: lists.hint).decode() {
-            case .manifest(let notation):
-                try lists.refuseHint()
-                return try decoded(builder, notation)
-            case .list(let list):
+            let decoder = XMLManifestDecoder(builder: builder, hint: lists.hint)
+            try decoder.decode(bytes)
+            if let list = decoder.list {
                 list.finish()
                 return try decoded(list, lists.hint)
             }
+            try lists.refuseHint()
+            return try decoded(builder, decoder.notation)
         case .text: return try decoded(try lists.readText(bytes), lists.hint)
         case .compressed(let compression):
             let whole = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
-            let text = TarText.list(in: whole) ?? whole
+            let text = ListText.texts(inTar: whole) ?? whole
             return try decodeCompressed(ManifestBytes(text), lists)
         case .unknown(let flaw):
             builder.log.error(at: TextPosition(), flaw)
@@ -193,7 +193,7 @@ public enum ManifestReader {
     }
 
     private static func decoded(
-        _ builder: ManifestBuilder, _ notation: DecodedManifest.Notation
+        _ builder: ManifestBuilder, _ notation: DecodedManifest.Notation?
     ) throws(DecodingStop) -> DecodedManifest {
         let manifest = builder.finish()
         guard builder.log.errorCount == 0 else { throw .refused }

@@ -39,23 +39,106 @@ public struct ManifestWriter: Sendable {
         try check(manifest)
         let base = folder.flatMap { SourceURL(folder: $0) }
         switch notation {
-        case .json: try Self.write(manifest, JSONManifestEncoder(folder: base), sink)
-        case .xml: try Self.write(manifest, XMLManifestEncoder(folder: base), sink)
-        case .metalink: try Self.write(manifest, MetalinkEncoder(folder: base), sink)
+        case .json: try Self.writeJSON(manifest, folder: base, to: sink)
+        case .xml: try Self.writeXML(manifest, folder: base, to: sink)
+        case .metalink: try Self.writeMetalink(manifest, folder: base, to: sink)
         }
     }
 
+    /// The length in bytes from which on written text is passed on, so that memory never holds all of it.
+    private static let chunkSize = 64 << 10
+
+    /// Writes a text a resource at a time.
+    ///
+    /// - Parameters:
+    ///   - start: what stands before the resources.
+    ///   - end: what stands behind them.
+    ///   - add: appends a resource.
     static func write(
-        _ manifest: Manifest, _ encoder: some ManifestEncoder, _ sink: ([UInt8]) throws -> Void
+        _ manifest: Manifest, from start: [UInt8] = [], to sink: ([UInt8]) throws -> Void,
+        end: String = "", _ add: (_ resource: Resource, _ bytes: inout [UInt8]) -> Void
     ) throws {
-        var encoder = encoder
-        encoder.begin(manifest)
+        var bytes = start
         for resource in manifest.resources {
-            encoder.add(resource)
-            if encoder.pendingBytes >= 64 << 10 { try sink(encoder.take()) }
+            add(resource, &bytes)
+            guard bytes.count >= chunkSize else { continue }
+            try sink(bytes)
+            bytes.removeAll(keepingCapacity: true)
         }
-        encoder.end()
-        try sink(encoder.take())
+        try sink(bytes + end.utf8)
+    }
+}
+
+// MARK: JSON
+
+extension ManifestWriter {
+    /// Writes a manifest in JSON, with each member on its own line.
+    private static func writeJSON(
+        _ manifest: Manifest, folder: SourceURL?, to sink: ([UInt8]) throws -> Void
+    ) throws {
+        var json = JSONWriter(indentation: 2)
+        json.beginObject()
+        json.member("version", 1)
+        if let name = manifest.name { json.member("name", name) }
+        if manifest.isAtomic { json.member("atomic", true) }
+        json.key("resources")
+        json.beginArray()
+        for resource in manifest.resources {
+            json.object { json in
+                for key in ResourceKey.allCases {
+                    guard let value = key.written(of: resource, from: folder) else { continue }
+                    json.key(named: key.rawValue)
+                    write(value, to: &json)
+                }
+            }
+            if json.bytes.count >= chunkSize { try sink(json.take()) }
+        }
+        json.endArray()
+        json.endObject()
+        json.newline()
+        try sink(json.take())
+    }
+
+    private static func write(_ value: ResourceKey.Written, to json: inout JSONWriter) {
+        switch value {
+        case .text(let text), .body(let text): json.string(text)
+        case .number(let number): json.number(number)
+        case .flag: json.boolean(true)
+        case .words(let words): json.array { for word in words { $0.string(word) } }
+        case .headers(let headers): write(headers, to: &json)
+        case .mirrors(let mirrors):
+            json.array { json in
+                for mirror in mirrors {
+                    if mirror.headers.isEmpty {
+                        json.string(mirror.url)
+                        continue
+                    }
+                    json.object { json in
+                        json.member("url", mirror.url)
+                        json.key("headers")
+                        write(mirror.headers, to: &json)
+                    }
+                }
+            }
+        case .pieces(let pieces):
+            json.object { json in
+                json.member("length", pieces.length)
+                json.key("sha256")
+                json.array { json in
+                    for position in 0..<pieces.count {
+                        json.string(Hex.encode(pieces.sha256(at: position)))
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(_ headers: [HeaderField], to json: inout JSONWriter) {
+        json.object { json in
+            for header in headers {
+                json.member(named: header.name, header.value.description)
+            }
+        }
     }
 }
 
@@ -72,54 +155,15 @@ extension DecodedManifest.Notation {
     }
 }
 
-/// Turns a manifest into text a resource at a time, so that memory never holds the whole text.
-protocol ManifestEncoder {
-    /// The number of bytes that wait to be taken.
-    var pendingBytes: Int { get }
-    mutating func begin(_ manifest: Manifest)
-    mutating func add(_ resource: Resource)
-    mutating func end()
-    /// Takes the bytes that were written so far.
-    mutating func take() -> [UInt8]
-}
-
-/// A resource as mirror's own notations write it, without the values that a reader assumes.
-///
-/// The model already has merged defaults and absolute URLs, so writing it needs neither `defaults`
-/// nor `base`. Reading the text again makes the same model.
-struct WrittenResource {
-    /// A source beside the primary one, with the headers that it does not inherit.
-    struct Mirror {
-        let url: String
-        let headers: [HeaderField]
-    }
-
-    let resource: Resource
-    let path: String
-    let url: String
-    let mirrors: [Mirror]
-    /// Subresource Integrity, for a digest that has no key.
-    let integrity: String?
-
-    init(_ resource: Resource, folder: SourceURL?) {
-        self.resource = resource
-        path = resource.isNamedByServer ? resource.target.folder + "/" : resource.target.path
-        url = resource.primary.url.reference(from: folder)
-        mirrors = resource.sources.dropFirst().map { source in
-            Mirror(
-                url: source.url.reference(from: folder),
-                headers: WrittenResource.ownHeaders(of: source, in: resource) ?? source.headers)
-        }
-        integrity = resource.digests.first { ResourceKey(rawValue: $0.algorithm.rawValue) == nil }
-            .map(Integrity.text(of:))
-    }
+extension Resource {
+    /// The refresh of a resource whose manifest does not declare one.
+    var assumedRefresh: Refresh { pin != nil ? .never : .always }
 
     /// The headers that a mirror must declare to get those that it has; nil if none would do.
     ///
     /// A mirror of the primary source's origin inherits its headers, and can replace but not remove
     /// them.
-    static func ownHeaders(of source: Source, in resource: Resource) -> [HeaderField]? {
-        let primary = resource.primary
+    func ownHeaders(of source: Source) -> [HeaderField]? {
         guard primary.url.origin == source.url.origin else { return source.headers }
         // What it inherits stands before its own, in the order that it has in the primary source.
         var inherited = 0
@@ -130,11 +174,6 @@ struct WrittenResource {
         let own = Array(source.headers[inherited...])
         return primary.headers.overlaid(with: own) == source.headers ? own : nil
     }
-}
-
-extension Resource {
-    /// The refresh of a resource whose manifest does not declare one.
-    var assumedRefresh: Refresh { pin != nil ? .never : .always }
 }
 
 /// Finds values of a manifest that a notation cannot express, before any byte is written.
@@ -186,9 +225,8 @@ struct NotationCheck {
     }
 
     private static func keysBeyondMetalink(of resource: Resource) -> [String] {
-        let written = WrittenResource(resource, folder: nil)
         var keys = ResourceKey.allCases.filter {
-            !ResourceKey.inMetalink.contains($0) && written.value(of: $0) != nil
+            !ResourceKey.inMetalink.contains($0) && $0.written(of: resource, from: nil) != nil
         }.map { $0 == .priority ? "priority of a resource" : $0.rawValue }
         if resource.isNamedByServer { keys.append("path that the server completes") }
         if resource.primary.headers.isEmpty,
@@ -203,15 +241,14 @@ struct NotationCheck {
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
         let url = resource.primary.url
-        let suggested = url.lastSegment ?? ProvisionalName.make(for: url)
+        let suggested = url.lastSegment ?? url.provisionalName
         if !suggested.utf8.elementsEqual(resource.target.name.utf8) {
             error("\(name): path: the URL suggests another name; give the file its path", at: place)
         }
     }
 
     private func checkMirrors(_ resource: Resource, _ name: String, at place: TextPosition) {
-        for source in resource.sources.dropFirst()
-        where WrittenResource.ownHeaders(of: source, in: resource) == nil {
+        for source in resource.mirrors where resource.ownHeaders(of: source) == nil {
             error(
                 "\(name): mirrors: a mirror of the url's origin inherits its headers; \(source.url)"
                     + " has fewer", at: place)
@@ -219,7 +256,7 @@ struct NotationCheck {
     }
 
     private func checkText(_ text: String, _ what: String, _ key: String, at place: TextPosition) {
-        guard let scalar = XMLText.firstForbidden(in: text) else { return }
+        guard let scalar = text.firstForbiddenInXML else { return }
         let number = String(scalar.value, radix: 16, uppercase: true)
         error("\(what): \(key) has the character U+\(number), which XML cannot hold", at: place)
     }

@@ -60,29 +60,46 @@ extension ResourceDraft {
     }
 }
 
-extension WrittenResource {
-    /// The value of a key, as each notation writes it in its own way.
-    enum Value {
+extension ResourceKey {
+    /// A value as each notation writes it in its own way.
+    enum Written {
         case text(String)
         case number(Int64)
         case flag
         case words([String])
         case body(String)
-        case mirrors([Mirror])
+        /// Sources beside the primary one, with the headers that they do not inherit.
+        case mirrors([(url: String, headers: [HeaderField])])
         case headers([HeaderField])
         case pieces(Pieces)
     }
 
-    /// The value of a key; nil where it is the one that a reader assumes.
-    func value(of key: ResourceKey) -> Value? {
-        switch key {
-        case .path: .text(path)
-        case .url: .text(url)
-        case .mirrors: mirrors.isEmpty ? nil : .mirrors(mirrors)
+    /// The value that a resource has for the key; nil where it is the one that a reader assumes.
+    ///
+    /// The model already has merged defaults and absolute URLs, so writing it needs neither `defaults`
+    /// nor `base`. Reading the text again makes the same model.
+    ///
+    /// - Parameter folder: the folder to which the URLs of files in it are relative.
+    func written(of resource: Resource, from folder: SourceURL?) -> Written? {
+        switch self {
+        case .path:
+            .text(
+                resource.isNamedByServer ? resource.target.folder + "/" : resource.target.path)
+        case .url: .text(resource.primary.url.reference(from: folder))
+        case .mirrors:
+            resource.mirrors.isEmpty
+                ? nil
+                : .mirrors(
+                    resource.mirrors.map {
+                        ($0.url.reference(from: folder), resource.ownHeaders(of: $0) ?? $0.headers)
+                    })
         case .size: resource.size.map { .number($0) }
         case .sha512, .sha256, .sha1, .md5:
-            resource.digests.first { $0.algorithm.rawValue == key.rawValue }.map { .text($0.hex) }
-        case .integrity: integrity.map { .text($0) }
+            resource.digests.first { $0.algorithm.rawValue == rawValue }.map { .text($0.hex) }
+        case .integrity:
+            // For a digest that has no key.
+            resource.digests.first { ResourceKey(rawValue: $0.algorithm.rawValue) == nil }
+                .map { .text($0.integrity) }
         case .pieces: resource.pieces.map { .pieces($0) }
         case .type: resource.mediaType.map { .text($0.description) }
         case .refresh:

@@ -105,10 +105,7 @@ struct ResourcePlaces {
                 if tag.isEmpty { emptyRoot = tag.name }
             } else if depth == 1, isResource(tag) {
                 var place = Place(range: tag.start..<tag.end)
-                for attribute in tag.attributes {
-                    place.keys[attribute.name] = Key(
-                        start: attribute.start, value: attribute.valueStart..<attribute.end)
-                }
+                for (name, key) in tag.attributes { place.keys[name] = key }
                 resources.append(place)
             }
             if !tag.isEmpty { depth += 1 }
@@ -119,22 +116,22 @@ struct ResourcePlaces {
 }
 
 /// The white space between the parts of a manifest, so that additions get the same form.
-enum SpaceAround {
+extension [UInt8] {
     /// The line end and the indentation before an offset; nil if its line has other text before it.
-    static func lineStart(before offset: Int, in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+    func lineStart(before offset: Int) -> ArraySlice<UInt8>? {
         var start = offset
-        while start > 0, bytes[start - 1] == 0x20 || bytes[start - 1] == 0x09 { start -= 1 }
-        guard start > 0, bytes[start - 1] == 0x0A else { return nil }
+        while start > 0, self[start - 1] == 0x20 || self[start - 1] == 0x09 { start -= 1 }
+        guard start > 0, self[start - 1] == 0x0A else { return nil }
         start -= 1
-        if start > 0, bytes[start - 1] == 0x0D { start -= 1 }
-        return bytes[start..<offset]
+        if start > 0, self[start - 1] == 0x0D { start -= 1 }
+        return self[start..<offset]
     }
 
     /// The line end and the indentation of the line that an offset is in.
-    static func ofLine(at offset: Int, in bytes: [UInt8]) -> [UInt8] {
-        let start = bytes[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        let indentation = bytes[start...].prefix { $0 == 0x20 || $0 == 0x09 }
-        let hasReturn = start > 1 && bytes[start - 2] == 0x0D
+    func lineStart(around offset: Int) -> [UInt8] {
+        let start = self[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let indentation = self[start...].prefix { $0 == 0x20 || $0 == 0x09 }
+        let hasReturn = start > 1 && self[start - 2] == 0x0D
         return (hasReturn ? [0x0D, 0x0A] : [0x0A]) + indentation
     }
 }

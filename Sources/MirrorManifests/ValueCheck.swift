@@ -85,7 +85,7 @@ final class ValueCheck {
         } catch {
             log.error(
                 at: place, "\(key) \(Quoted(text, limit: 40)): \(error)",
-                correction: CertainText.digest(text, algorithm, error))
+                correction: .digest(text, algorithm, error))
             return nil
         }
     }
@@ -94,7 +94,7 @@ final class ValueCheck {
     func integrity(_ value: WrittenValue, at place: TextPosition) -> Digest? {
         guard let text = text(value, "integrity", at: place) else { return nil }
         do throws(IntegrityFlaw) {
-            return try Integrity.strongest(in: text)
+            return try Digest(integrity: text)
         } catch {
             log.error(at: place, "integrity \(Quoted(text, limit: 40)): \(error)")
             return nil
@@ -108,7 +108,7 @@ final class ValueCheck {
             at: place,
             "type \(Quoted(text)) is no media type; write one such as application/json,"
                 + " without parameters",
-            correction: CertainText.mediaType(text))
+            correction: .mediaType(text))
         return nil
     }
 
@@ -142,7 +142,7 @@ final class ValueCheck {
         guard case .untyped(let text) = value else {
             log.error(
                 at: place, "tags is \(value.kind); write a list such as [\"large\"]",
-                correction: CertainText.list(of: value))
+                correction: .list(of: value))
             return TagList()
         }
         // The split goes by scalars, because a space and a combining mark after it are one
@@ -208,7 +208,7 @@ final class ValueCheck {
             }
         log.error(
             at: place, "\(key) is \(value.kind); write \(right)",
-            correction: key == "mirrors" ? CertainText.list(of: value) : nil)
+            correction: key == "mirrors" ? .list(of: value) : nil)
     }
 }
 
@@ -223,7 +223,7 @@ extension ValueCheck {
         if let host = BareHost.find(in: text)?.printable {
             log.error(
                 at: place,
-                "\(key) \(QuotedURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
+                "\(key) \(Quoted(url: text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
                     + " where a folder is meant")
             return nil
         }
@@ -231,14 +231,14 @@ extension ValueCheck {
             url = try SourceURL(text, relativeTo: base)
         } catch {
             log.error(
-                at: place, "\(key) \(error)", correction: CertainText.url(text, error.reason))
+                at: place, "\(key) \(error)", correction: .url(text, error.reason))
             return nil
         }
         if url.scheme == .file, !origin.isFile {
             let what = origin.isRemote ? "came by URL" : "came by standard input"
             log.error(
                 at: place,
-                "\(key) \(QuotedURL(text)): a manifest that \(what) cannot name files; write https://"
+                "\(key) \(Quoted(url: text)): a manifest that \(what) cannot name files; write https://"
             )
             return nil
         }

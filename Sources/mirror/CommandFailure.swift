@@ -147,7 +147,7 @@ struct UsageRefusal {
     /// A word of the command line, without what may be secret in a URL.
     private static func quoted(_ word: Substring) -> String {
         word.halves(around: "://") == nil
-            ? Quoted(String(word)).description : QuotedURL(String(word)).description
+            ? Quoted(String(word)).description : Quoted(url: String(word)).description
     }
 
     /// The valid values, by the name that stands for the value in the help.

@@ -91,7 +91,7 @@ enum FieldProperties {
     private static let reprDigest: @Sendable ([UInt8]) -> String? = { bytes in
         let digests = ReprDigest.digests(bytes)
         let text = digests.map { digest in
-            let value = Integrity.text(of: digest).drop { $0 != "-" }.dropFirst()
+            let value = digest.integrity.drop { $0 != "-" }.dropFirst()
             return (digest.algorithm == .sha256 ? "sha-256" : "sha-512") + "=:\(value):"
         }
         return firstFlaw(

@@ -40,11 +40,11 @@ enum TextProperties {
     }
 
     private static let integrity: @Sendable (String) -> String? = { text in
-        guard let digest = try? Integrity.strongest(in: text) else { return nil }
-        let again = Integrity.text(of: digest)
+        guard let digest = try? Digest(integrity: text) else { return nil }
+        let again = digest.integrity
         return firstFlaw(
             (digest.bytes.count == digest.algorithm.byteCount, "a length"),
-            ((try? Integrity.strongest(in: again)) == digest, "printed: \(again)"),
+            ((try? Digest(integrity: again)) == digest, "printed: \(again)"),
             (Digest(digest.algorithm, hex: digest.hex) == digest, "in hex: \(digest.hex)"))
     }
 

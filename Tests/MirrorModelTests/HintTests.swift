@@ -5,27 +5,6 @@ import Testing
 @Suite struct HintTests {
     @Test(
         arguments: [
-            ("hash", 64, "sha256"), ("sha", 128, "sha512"), ("checksum", 40, "sha1"),
-            ("Digest", 32, "md5"), ("hash", 7, "sha256"),
-        ])
-    func digestAlgorithmIsGuessedFromItsLength(name: String, length: Int, key: String) {
-        let value = String(repeating: "a", count: length)
-        #expect(MeantKey.key(for: name, value: value) == key)
-    }
-
-    @Test(
-        arguments: [
-            ("hash", "sha512-abc=", "integrity"), ("checksum", "sha512:00", "sha512"),
-            ("dest", nil, "path"), ("filename", "a", "path"), ("output", nil, "path"),
-            ("href", nil, "url"), ("bytes", nil, "size"), ("colour", nil, nil),
-            ("sha265", nil, nil),
-        ] as [(String, String?, String?)])
-    func keysOfOtherToolsGetAHint(name: String, value: String?, key: String?) {
-        #expect(MeantKey.key(for: name, value: value) == key)
-    }
-
-    @Test(
-        arguments: [
             ("www.example.com/x", "www.example.com"), ("WWW.Example.com/", "WWW.Example.com"),
             ("example.org/a/b", "example.org"), ("localhost:8080/x", "localhost:8080"),
             ("example.x:80", "example.x:80"), ("world.pmtiles", nil), ("v1.2/file.bin", nil),
@@ -40,11 +19,13 @@ import Testing
     @Test func aServerNamedFileHasATemporaryName() throws {
         let one = try SourceURL("https://h.example/?id=1")
         let two = try SourceURL("https://h.example/?id=2")
-        let name = ProvisionalName.make(for: one)
-        #expect(name != ProvisionalName.make(for: two))
-        #expect(name == ProvisionalName.make(for: one))
-        #expect(ProvisionalName.isOf(try Target("Caches/f/" + name), one))
-        #expect(!ProvisionalName.isOf(try Target("Caches/f/" + name), two))
-        #expect(!ProvisionalName.isOf(try Target("Caches/f/a"), try SourceURL("https://h/a")))
+        let name = one.provisionalName
+        #expect(name != two.provisionalName)
+        #expect(name == one.provisionalName)
+        let target = try Target("Caches/f/" + name)
+        #expect(target.isProvisional(for: one))
+        #expect(!target.isProvisional(for: two))
+        let named = try Target("Caches/f/a")
+        #expect(!named.isProvisional(for: try SourceURL("https://h/a")))
     }
 }

@@ -45,22 +45,22 @@ import Testing
 /// Tags and targets in options that no manifest has.
 @Suite struct UnknownNameTests {
     @Test func aMisspeltTagSuggestsTheNearest() {
-        let words = UnknownName.sentence(
+        let words = NearestName.sentence(
             asked: [[], ["mpas"]], known: ["maps", "text"])
         #expect(
             words == "\"mpas\": no resource has this tag. Did you mean maps?")
     }
 
     @Test func knownTagsAreNoError() {
-        #expect(UnknownName.sentence(asked: [["a"]], known: ["a", "b"]) == nil)
+        #expect(NearestName.sentence(asked: [["a"]], known: ["a", "b"]) == nil)
     }
 
     @Test func withoutANearPlaceAllAreListed() {
         let known = Set((0..<10).map { "tag\($0)" })
-        let words = UnknownName.sentence(asked: [["zzz"]], known: known)
+        let words = NearestName.sentence(asked: [["zzz"]], known: known)
         #expect(words?.contains("tag0, tag1, ") == true)
         #expect(words?.contains(" and 2 more.") == true)
-        let none = UnknownName.sentence(asked: [["x"]], known: [])
+        let none = NearestName.sentence(asked: [["x"]], known: [])
         #expect(none?.contains("have no tags") == true)
     }
 
@@ -68,10 +68,10 @@ import Testing
         let known = try ["Caches/a.bin", "Documents/long/way/down/to/the/world.pmtiles"].map {
             try Target($0)
         }
-        let words = UnknownName.sentence(
+        let words = NearestName.sentence(
             target: try Target("Documents/long/way/down/to/the/wrold.pmtiles"), among: known)
         #expect(words.contains("Did you mean \(known[1])?"))
-        let far = UnknownName.sentence(target: try Target("tmp/x"), among: known)
+        let far = NearestName.sentence(target: try Target("tmp/x"), among: known)
         #expect(far.hasSuffix("mirror plan -v lists those that are wanted."))
     }
 }

@@ -70,7 +70,7 @@ import Testing
     func whatAnotherParserMightReadDifferentlyIsRefused(text: String, reason: URLFlaw.Reason) {
         let flaw = #expect(throws: URLFlaw.self) { try SourceURL(text) }
         #expect(flaw?.reason == reason)
-        #expect(flaw?.description == "\(QuotedURL(text)): \(reason)")
+        #expect(flaw?.description == "\(Quoted(url: text)): \(reason)")
     }
 
     @Test func aFlawNamesTheTextWithoutItsSecrets() {

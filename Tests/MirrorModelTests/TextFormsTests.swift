@@ -54,8 +54,8 @@ import Testing
     @Test func theStrongestIntegrityCounts() throws {
         let sha256 = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         let sha1 = "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="
-        #expect(try Integrity.strongest(in: "\(sha1) \(sha256)?opt x9-abc").algorithm == .sha256)
-        #expect(try Integrity.strongest(in: sha1).hex == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+        #expect(try Digest(integrity: "\(sha1) \(sha256)?opt x9-abc").algorithm == .sha256)
+        #expect(try Digest(integrity: sha1).hex == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
     }
 
     @Test(arguments: [
@@ -68,7 +68,7 @@ import Testing
         ),
     ])
     func otherIntegrityIsRefused(text: String, flaw: IntegrityFlaw) {
-        #expect(throws: flaw) { try Integrity.strongest(in: text) }
+        #expect(throws: flaw) { try Digest(integrity: text) }
     }
 
     @Test(arguments: [

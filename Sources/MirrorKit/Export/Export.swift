@@ -137,14 +137,13 @@ struct ExportChoice {
 
     /// Writes what was chosen.
     mutating func write(to destination: ExportDestination, root path: String) throws {
-        let writer = ExportWriter(report.format, root: path)
         let manifest = Manifest(name: nil, owner: report.format.rawValue, resources: resources)
         switch destination {
         case .sink(let sink):
             guard !report.format.isFolder else {
                 throw MirrorError(.usage, "\(report.format.title) is a folder. Name a path for it.")
             }
-            try writer.write(manifest, to: sink)
+            try report.format.write(manifest, root: path, to: sink)
         case .path(let output):
             report.output = output
             if report.format.isFolder {
@@ -156,7 +155,7 @@ struct ExportChoice {
                 }
             } else {
                 try FileReplacement(of: output).write { sink in
-                    try writer.write(manifest, to: sink)
+                    try report.format.write(manifest, root: path, to: sink)
                 }
             }
         }
@@ -361,6 +360,6 @@ struct Bag {
     }
 
     private static func line(_ hex: String, _ name: String) -> String.UTF8View {
-        "\(hex)  \(BagEscapes.encoded(name))\n".utf8
+        "\(hex)  \(name.bagEscaped)\n".utf8
     }
 }

@@ -109,7 +109,7 @@ struct ListParts {
         try finish(&decoded, files, leftOut, pages: pages)
         var text: [UInt8] = []
         try ManifestWriter(.json, label: label).write(decoded.manifest) { text += $0 }
-        LeftOutNote.add(decoded.leftOut, to: &text)
+        decoded.leftOut.addNote(to: &text)
         return .memory(text)
     }
 

@@ -220,6 +220,6 @@ extension ManifestRecord {
 extension DecodedManifest {
     /// Takes from a last good copy what was left out of a list that came in several documents.
     mutating func recallLeftOut(_ copy: Int32) {
-        if notation == .json { manifest.leftOut = LeftOutNote.read(descriptor: copy) }
+        if notation == .json { manifest.leftOut = [LeftOutEntry](noteIn: copy) }
     }
 }

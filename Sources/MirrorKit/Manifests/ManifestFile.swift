@@ -107,7 +107,7 @@ public struct ManifestFile: Sendable {
             else {
                 throw MirrorError(
                     .usage,
-                    UnknownName.sentence(target: target, among: resources.lazy.map(\.target)))
+                    NearestName.sentence(target: target, among: resources.lazy.map(\.target)))
             }
             positions.insert(position)
         }

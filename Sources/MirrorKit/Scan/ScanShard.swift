@@ -102,7 +102,7 @@ struct ScanShard: ~Copyable {
         }
         let owners = Owners(text: text)
         guard owners.isShared,
-            let left = OwnerVerdict.left(of: owners, letsGo: { view.orphanOwners[$0] != nil })
+            let left = owners.left(letsGo: { view.orphanOwners[$0] != nil })
         else { return }
         if left.isEmpty, let manifest = view.orphanOwners[owners.names[0]] {
             try addOrphan(try cursor.wholeRecord(), of: manifest)
@@ -200,7 +200,7 @@ struct ScanShard: ~Copyable {
         let target = situation.resource.target
         let isSettled = situation.isSettledAmongOwners(wanting)
         var dispute: TargetDispute?
-        let owners = OwnerVerdict.owners(
+        let owners = Owners.merging(
             recorded: situation.record?.owners, wanting: wanting,
             takesOver: view.options.takesOver
         ) { name in

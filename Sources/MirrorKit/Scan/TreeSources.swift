@@ -19,7 +19,7 @@ struct TreeSources {
             var situation = situation(of: search, in: findings)
             // Only a response names the file, and no file gets the provisional name.
             let resource = situation.resource
-            if !ProvisionalName.isOf(resource.target, resource.primary.url) {
+            if !resource.target.isProvisional(for: resource.primary.url) {
                 situation.localSource = localSources.target(for: resource)
                 situation.orphan = orphanSources.orphan(for: situation)
             }

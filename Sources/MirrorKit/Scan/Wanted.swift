@@ -262,20 +262,20 @@ extension Wanted {
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         if !options.only.isEmpty || !options.skip.isEmpty {
             let asked = [options.only, options.skip]
-            if let words = UnknownName.sentence(asked: asked, known: tags()) {
+            if let words = NearestName.sentence(asked: asked, known: tags()) {
                 throw MirrorError(.usage, words)
             }
         }
         for target in options.asked.sorted() where !wants(target) {
             throw MirrorError(
                 .usage,
-                UnknownName.sentence(
+                NearestName.sentence(
                     target: target, among: manifests.lazy.flatMap(\.resources).map(\.target)))
         }
         for target in options.refetched.sorted() where !wants(target) {
             throw MirrorError(
                 .usage,
-                UnknownName.sentence(
+                NearestName.sentence(
                     target: target, among: entries.lazy.map { self.target(of: $0) }))
         }
     }

@@ -1,4 +1,4 @@
-package import MirrorModel
+internal import MirrorModel
 
 /// What a decoder knows to be right in place of what is wrong.
 ///
@@ -15,19 +15,16 @@ package enum Correction: Sendable, Hashable {
     case quotes
 }
 
-extension Correction {
-    /// A change of a value; nil where nothing would change.
-    static func changing(_ old: String, to new: String?) -> Correction? {
-        guard let new, new != old else { return nil }
-        return .value(old, new)
-    }
-}
-
 /// The corrections of values that can be meant in one way only.
 ///
 /// A suggestion that is merely likely, such as a key with a similar name, is none of them. Nothing is
 /// corrected in a URL that may have a secret in it.
-enum CertainText {
+extension Correction {
+    /// A change of a value; nil where nothing would change.
+    private static func changing(_ old: String, to new: String) -> Correction? {
+        new == old ? nil : .value(old, new)
+    }
+
     /// A digest without the name of its algorithm before it.
     static func digest(
         _ text: String, _ algorithm: DigestAlgorithm, _ flaw: DigestFlaw
@@ -49,7 +46,7 @@ enum CertainText {
         components.removeAll { $0 == "." }
         let path = components.joined(separator: "/") + (text.last == "/" ? "/" : "")
         let isSound = Target.flaw(in: text.last == "/" ? path + "x" : path) == nil
-        return isSound ? .changing(text, to: path) : nil
+        return isSound ? changing(text, to: path) : nil
     }
 
     /// A URL with its spaces encoded.
@@ -57,7 +54,7 @@ enum CertainText {
         guard case .character(" ") = flaw, text.first != " ", text.last != " ",
             !text.contains("?"), !text.contains("@")
         else { return nil }
-        return .changing(text, to: text.split(separator: " ").joined(separator: "%20"))
+        return changing(text, to: text.split(separator: " ").joined(separator: "%20"))
     }
 
     /// A media type without its parameters.
@@ -97,13 +94,46 @@ package struct ManifestCorrection {
         for _ in 0..<ManifestCorrection.mostRounds {
             guard let found = errors else { return }
             let wanted = found.diagnostics.compactMap(\.replacement)
-            let (changed, made) = TextLines(text).applying(wanted)
+            let (changed, made) = ManifestCorrection.applying(wanted, to: text)
             guard !made.isEmpty else { return }
             errors = try ManifestCorrection.errors(in: changed, label, origin)
             if let errors, !errors.isNearerToTheEnd(than: found) { return }
             text = changed
             replacements += made
         }
+    }
+
+    /// The text with those replacements whose old text is there, and these.
+    private static func applying(
+        _ wanted: [Replacement], to bytes: [UInt8]
+    ) -> (text: [UInt8], made: [Replacement]) {
+        var lines = [bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0]
+        for (offset, byte) in bytes.enumerated() where byte == 0x0A { lines.append(offset + 1) }
+        var changes: [TextChange] = []
+        var made: [Replacement] = []
+        for replacement in wanted.sorted(by: { ($0.line, $0.column) < ($1.line, $1.column) }) {
+            let old = Array(replacement.old.utf8)
+            guard lines.indices.contains(replacement.line - 1),
+                let start = offset(
+                    of: replacement.column, from: lines[replacement.line - 1], in: bytes),
+                start >= changes.last?.range.upperBound ?? 0,
+                bytes[start...].starts(with: old)
+            else { continue }
+            if replacement == made.last { continue }
+            changes.append(TextChange(start..<start + old.count, replacement.new.utf8))
+            made.append(replacement)
+        }
+        return (TextChange.apply(changes, to: bytes), made)
+    }
+
+    /// The offset of a column of the line that begins at another; nil behind the end of the text.
+    private static func offset(of column: Int, from lineStart: Int, in bytes: [UInt8]) -> Int? {
+        var (at, left) = (lineStart, column - 1)
+        while at < bytes.count, left > 0 || bytes[at] & 0xC0 == 0x80 {
+            if bytes[at] & 0xC0 != 0x80 { left -= 1 }
+            at += 1
+        }
+        return left == 0 ? at : nil
     }
 
     private static func errors(
@@ -124,44 +154,5 @@ extension ManifestRefusal {
         guard let last = diagnostics.last?.place, let otherLast = other.diagnostics.last?.place
         else { return false }
         return count(self) < count(other) || last > otherLast
-    }
-}
-
-/// The lines of a text in memory, to find a place given by line and column.
-private struct TextLines {
-    private let bytes: [UInt8]
-    private var starts: [Int]
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        starts = [bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0]
-        for (offset, byte) in bytes.enumerated() where byte == 0x0A { starts.append(offset + 1) }
-    }
-
-    /// The text with those replacements whose old text is there, and these.
-    func applying(_ wanted: [Replacement]) -> (text: [UInt8], made: [Replacement]) {
-        var changes: [TextChange] = []
-        var made: [Replacement] = []
-        for replacement in wanted.sorted(by: { ($0.line, $0.column) < ($1.line, $1.column) }) {
-            let old = Array(replacement.old.utf8)
-            guard let start = offset(line: replacement.line, column: replacement.column),
-                start >= changes.last?.range.upperBound ?? 0,
-                bytes[start...].starts(with: old)
-            else { continue }
-            if replacement == made.last { continue }
-            changes.append(TextChange(start..<start + old.count, replacement.new.utf8))
-            made.append(replacement)
-        }
-        return (TextChange.apply(changes, to: bytes), made)
-    }
-
-    private func offset(line: Int, column: Int) -> Int? {
-        guard starts.indices.contains(line - 1) else { return nil }
-        var (at, left) = (starts[line - 1], column - 1)
-        while at < bytes.count, left > 0 || bytes[at] & 0xC0 == 0x80 {
-            if bytes[at] & 0xC0 != 0x80 { left -= 1 }
-            at += 1
-        }
-        return left == 0 ? at : nil
     }
 }

@@ -27,7 +27,7 @@ struct DiagnosedText {
         return entries.map { entry in
             var diagnostic = entry.diagnostic
             guard let window = window(at: diagnostic.place, starts) else { return diagnostic }
-            let count = TextToken.length(at: window, kind: kind)
+            let count = window.tokenLength(in: kind)
             diagnostic.endColumn = diagnostic.column + count
             diagnostic.excerpt = excerpt(window, markedScalars: count, starts)
             diagnostic.replacement = entry.correction.flatMap {
@@ -130,9 +130,9 @@ struct DiagnosedText {
         var lines: [Excerpt.Line] = []
         var shownMark = mark
         for shown in windows {
-            let masked = mask.mask(shown)
-            if shown.place == window.place { shownMark = masked.moved(mark) }
-            lines.append(shown.line(masked.text))
+            mask.mask(shown)
+            if shown.place == window.place { shownMark = mask.moved(mark) }
+            lines.append(shown.line(mask.text))
         }
         return Excerpt(lines: lines, marked: previous == nil ? 0 : 1, mark: shownMark)
     }
@@ -152,28 +152,28 @@ struct DiagnosedText {
         _ correction: Correction, at window: TextWindow, tokenLength: Int, _ starts: [Int: Int]
     ) -> Replacement? {
         var window = window
-        guard let change = TextToken.change(for: correction, at: window, tokenLength, kind)
-        else { return nil }
+        guard let (range, text) = window.change(for: correction, tokenLength, in: kind) else {
+            return nil
+        }
         if case .missing(_, let place) = correction {
             guard let other = self.window(at: place, starts) else { return nil }
             window = other
         }
-        let column = window.place.column + change.offset
+        let column = window.place.column + range.lowerBound
         var corrected = window
-        let range = change.offset..<change.offset + change.count
         let old = window.after[range]
-        corrected.after.replaceSubrange(range, with: Array(change.text.unicodeScalars))
+        corrected.after.replaceSubrange(range, with: Array(text.unicodeScalars))
         corrected = corrected.shortened(to: Self.mostShown)
         var mask = SecretMask(kind: kind)
-        let masked = mask.mask(corrected)
-        let at = corrected.before.count + change.offset
-        let end = min(at + change.text.unicodeScalars.count, corrected.scalars.count)
+        mask.mask(corrected)
+        let at = corrected.before.count + range.lowerBound
+        let end = min(at + text.unicodeScalars.count, corrected.scalars.count)
         return Replacement(
-            line: window.place.line, column: column, endColumn: column + change.count,
-            old: String(old), new: change.text,
+            line: window.place.line, column: column, endColumn: column + range.count,
+            old: String(old), new: text,
             corrected: Excerpt(
-                lines: [corrected.line(masked.text)], marked: 0,
-                mark: masked.moved(min(at, end)..<end)))
+                lines: [corrected.line(mask.text)], marked: 0,
+                mark: mask.moved(min(at, end)..<end)))
     }
 }
 
@@ -215,24 +215,16 @@ extension [Unicode.Scalar] {
     fileprivate var withoutReturn: [Unicode.Scalar] { last == "\r" ? dropLast() : self }
 }
 
-/// The word of a text that begins at a place: how long it is, and what a correction makes of it.
-enum TextToken {
-    /// A change of the text from a place on: scalars to skip, scalars to take out, what to put in.
-    struct Change {
-        let offset: Int
-        let count: Int
-        let text: String
-    }
+// MARK: The word at a place
 
+extension TextWindow {
     /// How many scalars of the line are meant; 0 at its end.
-    static func length(at window: TextWindow, kind: DiagnosedText.Kind) -> Int {
-        let text = window.after
-        guard let first = text.first else { return 0 }
+    func tokenLength(in kind: DiagnosedText.Kind) -> Int {
+        guard let first = after.first else { return 0 }
         switch kind {
-        case .json: return json(text, first)
-        case .xml: return xml(text, first, quote: window.before.last)
-        case .list:
-            return max(1, text.prefix { $0 != " " && $0 != "\t" }.count)
+        case .json: return TextWindow.json(after, first)
+        case .xml: return TextWindow.xml(after, first, quote: before.last)
+        case .list: return max(1, after.prefix { $0 != " " && $0 != "\t" }.count)
         }
     }
 
@@ -277,32 +269,29 @@ enum TextToken {
 
     // MARK: Corrections
 
-    /// The change that a correction is; nil if the text is not what the decoder took it for.
-    static func change(
-        for correction: Correction, at window: TextWindow, _ length: Int,
-        _ kind: DiagnosedText.Kind
-    ) -> Change? {
-        let token = String(window.after.prefix(length))
+    /// The scalars from the place on that a correction takes out, and what it puts in; nil if the text is
+    /// not what the decoder took it for.
+    func change(
+        for correction: Correction, _ length: Int, in kind: DiagnosedText.Kind
+    ) -> (range: Range<Int>, text: String)? {
+        let token = String(after.prefix(length))
         switch correction {
-        case .written(let old, let new):
-            return token == old ? Change(offset: 0, count: length, text: new) : nil
-        case .missing(let text, _): return Change(offset: 0, count: 0, text: text)
+        case .written(let old, let new): return token == old ? (0..<length, new) : nil
+        case .missing(let text, _): return (0..<0, text)
         case .value(let old, let new):
-            guard isPlain(old), isPlain(new) else { return nil }
-            if kind == .json {
-                return token == "\"\(old)\""
-                    ? Change(offset: 1, count: length - 2, text: new) : nil
-            }
-            return token == old ? Change(offset: 0, count: length, text: new) : nil
+            guard TextWindow.isPlain(old), TextWindow.isPlain(new) else { return nil }
+            if kind == .json { return token == "\"\(old)\"" ? (1..<length - 1, new) : nil }
+            return token == old ? (0..<length, new) : nil
         case .quotes:
-            let inner = token.unicodeScalars.dropFirst().dropLast()
-            guard token.hasPrefix("'"), token.hasSuffix("'"), length >= 2, isPlain(String(inner))
+            let inner = String(token.unicodeScalars.dropFirst().dropLast())
+            guard token.hasPrefix("'"), token.hasSuffix("'"), length >= 2,
+                TextWindow.isPlain(inner)
             else { return nil }
-            let rest = window.after.dropFirst(length).first { $0 != " " && $0 != "\t" }
-            guard rest.map({ ":,}]".unicodeScalars.contains($0) }) ?? !window.isCutAfter else {
+            let rest = after.dropFirst(length).first { $0 != " " && $0 != "\t" }
+            guard rest.map({ ":,}]".unicodeScalars.contains($0) }) ?? !isCutAfter else {
                 return nil
             }
-            return Change(offset: 0, count: length, text: "\"\(String(inner))\"")
+            return (0..<length, "\"\(inner)\"")
         }
     }
 

@@ -147,10 +147,7 @@ package final class DiagnosticLog {
     package static let limit = 20
 
     /// A diagnostic, and the correction that the decoder knows.
-    struct Entry {
-        var diagnostic: Diagnostic
-        var correction: Correction?
-    }
+    typealias Entry = (diagnostic: Diagnostic, correction: Correction?)
 
     private let file: String
     private let limit: Int
@@ -178,7 +175,7 @@ package final class DiagnosticLog {
         errorCount += 1
         guard errorEntries.count < limit else { return }
         let diagnostic = diagnostic(.error, place, message(), remedy)
-        errorEntries.append(Entry(diagnostic: diagnostic, correction: correction()))
+        errorEntries.append((diagnostic, correction()))
     }
 
     /// Runs a part of the reading and takes back the errors that it logged.
@@ -197,7 +194,7 @@ package final class DiagnosticLog {
     package func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
         warningCount += 1
         guard warningEntries.count < limit else { return }
-        warningEntries.append(Entry(diagnostic: diagnostic(.warning, place, message(), nil)))
+        warningEntries.append((diagnostic(.warning, place, message(), nil), nil))
     }
 
     /// The warnings that were kept, in the order of the text.

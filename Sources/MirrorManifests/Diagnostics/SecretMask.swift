@@ -6,62 +6,59 @@ internal import MirrorModel
 /// It knows a line and the one before it, not the manifest. Where it cannot know what a value
 /// belongs to, it leaves the value out.
 struct SecretMask {
-    /// A line with marks in place of secrets.
-    struct Masked {
-        fileprivate var scalars: [Unicode.Scalar] = []
-        /// Where each scalar of the line went.
-        fileprivate var places: [Int] = []
-
-        var text: String { String(scalars) }
-
-        /// A range of the line, in this text.
-        func moved(_ range: Range<Int>) -> Range<Int> {
-            let start = range.lowerBound < places.count ? places[range.lowerBound] : scalars.count
-            let end = range.upperBound < places.count ? places[range.upperBound] : scalars.count
-            // What is hidden has one mark for all of it.
-            return start..<max(start + (range.isEmpty ? 0 : 1), end)
-        }
-
-        fileprivate mutating func copy(_ line: ArraySlice<Unicode.Scalar>) {
-            for scalar in line {
-                places.append(scalars.count)
-                scalars.append(scalar)
-            }
-        }
-
-        fileprivate mutating func hide(_ line: ArraySlice<Unicode.Scalar>) {
-            guard !line.isEmpty else { return }
-            places += Array(repeating: scalars.count, count: line.count)
-            scalars.append("…")
-        }
-    }
-
     let kind: DiagnosedText.Kind
     /// The JSON key that the next value belongs to.
     private var key: String?
+    /// The last line, with marks in place of secrets.
+    private var masked: [Unicode.Scalar] = []
+    /// Where each scalar of that line went.
+    private var places: [Int] = []
 
     init(kind: DiagnosedText.Kind) { self.kind = kind }
 
-    /// The line without secrets; lines come in their order.
-    mutating func mask(_ window: TextWindow) -> Masked {
-        var masked = Masked()
+    /// The last line without secrets.
+    var text: String { String(masked) }
+
+    /// A range of the last line, in `text`.
+    func moved(_ range: Range<Int>) -> Range<Int> {
+        let start = range.lowerBound < places.count ? places[range.lowerBound] : masked.count
+        let end = range.upperBound < places.count ? places[range.upperBound] : masked.count
+        // What is hidden has one mark for all of it.
+        return start..<max(start + (range.isEmpty ? 0 : 1), end)
+    }
+
+    /// Masks a line; lines come in their order.
+    mutating func mask(_ window: TextWindow) {
+        (masked, places) = ([], [])
         let line = window.scalars
         switch kind {
         case .json:
             var start = 0
             if window.isCutBefore, beginsInsideText(window) {
                 start = line.firstIndex(of: "\"") ?? line.count
-                masked.hide(line[..<start])
+                hide(line[..<start])
                 // What ended here is unknown, and so is what follows it.
-                if start < line.count { masked.copy(line[start...start]) }
+                if start < line.count { copy(line[start...start]) }
                 start = min(start + 1, line.count)
                 key = ""
             }
-            maskJSON(line[start...], into: &masked)
-        case .xml: maskXML(line, isCut: window.isCutBefore, into: &masked)
-        case .list: maskList(line[...], into: &masked)
+            maskJSON(line[start...])
+        case .xml: maskXML(line, isCut: window.isCutBefore)
+        case .list: maskList(line[...])
         }
-        return masked
+    }
+
+    private mutating func copy(_ line: ArraySlice<Unicode.Scalar>) {
+        for scalar in line {
+            places.append(masked.count)
+            masked.append(scalar)
+        }
+    }
+
+    private mutating func hide(_ line: ArraySlice<Unicode.Scalar>) {
+        guard !line.isEmpty else { return }
+        places += Array(repeating: masked.count, count: line.count)
+        masked.append("…")
     }
 
     // MARK: JSON
@@ -79,9 +76,7 @@ struct SecretMask {
         return (quotes % 2 == 1) != isPlaceInside
     }
 
-    private mutating func maskJSON(
-        _ line: ArraySlice<Unicode.Scalar>, into masked: inout Masked
-    ) {
+    private mutating func maskJSON(_ line: ArraySlice<Unicode.Scalar>) {
         var at = line.startIndex
         while at < line.endIndex {
             let scalar = line[at]
@@ -91,30 +86,30 @@ struct SecretMask {
                 let isClosed = end > at + 1 && line[end - 1] == scalar
                 let inner = line[(at + 1)..<(isClosed ? end - 1 : end)]
                 let next = line[end...].first { $0 != " " && $0 != "\t" }
-                masked.copy(line[at...at])
+                copy(line[at...at])
                 if next == ":" {
                     key = String(inner)
-                    masked.copy(inner)
+                    copy(inner)
                 } else if isShown(inner) {
-                    maskURL(inner, into: &masked)
+                    maskURL(inner)
                 } else {
-                    masked.hide(inner)
+                    hide(inner)
                 }
-                if isClosed { masked.copy(line[(end - 1)..<end]) }
+                if isClosed { copy(line[(end - 1)..<end]) }
                 at = end
             case "0"..."9", "-":
                 let run = line[at...].prefix {
                     ("0"..."9").contains($0) || ".-+eE".unicodeScalars.contains($0)
                 }
                 if let key, !SecretMask.open.contains(key) {
-                    masked.hide(run)
+                    hide(run)
                 } else {
-                    masked.copy(run)
+                    copy(run)
                 }
                 at = run.endIndex
             default:
                 if scalar == "{" || scalar == "}" { key = nil }
-                masked.copy(line[at...at])
+                copy(line[at...at])
                 at += 1
             }
         }
@@ -150,9 +145,7 @@ struct SecretMask {
         "sha256", "hash", "size", "url", "metaurl", "language", "os", "version",
     ]
 
-    private func maskXML(
-        _ line: [Unicode.Scalar], isCut: Bool, into masked: inout Masked
-    ) {
+    private mutating func maskXML(_ line: [Unicode.Scalar], isCut: Bool) {
         let bracket = line.first { $0 == "<" || $0 == ">" }
         var isInTag = bracket == ">" || (bracket == nil && line.contains("="))
         var element = ""
@@ -161,8 +154,8 @@ struct SecretMask {
         if let quote = line.firstIndex(where: { $0 == "\"" || $0 == "'" }), isInTag || isCut,
             quote == 0 || line[quote - 1] != "="
         {
-            masked.hide(line[..<quote])
-            masked.copy(line[quote...quote])
+            hide(line[..<quote])
+            copy(line[quote...quote])
             (at, isInTag) = (quote + 1, true)
         }
         var name = ""
@@ -170,34 +163,34 @@ struct SecretMask {
             let scalar = line[at]
             if isInTag, scalar == "\"" || scalar == "'" {
                 let end = line[(at + 1)...].firstIndex(of: scalar) ?? line.count
-                masked.copy(line[at...at])
+                copy(line[at...at])
                 let isOpen = SecretMask.open.contains(name) || name == "name"
-                if isOpen { maskURL(line[(at + 1)..<end], into: &masked) }
-                if !isOpen { masked.hide(line[(at + 1)..<end]) }
+                if isOpen { maskURL(line[(at + 1)..<end]) }
+                if !isOpen { hide(line[(at + 1)..<end]) }
                 name = ""
                 at = end
-                if at < line.count { masked.copy(line[at...at]) }
+                if at < line.count { copy(line[at...at]) }
                 at += 1
             } else if isInTag {
                 if scalar == ">" { isInTag = false }
                 let isName = scalar != " " && scalar != "\t" && scalar != "="
                 if isName { name.unicodeScalars.append(scalar) }
                 if scalar == " " || scalar == "\t" { name = "" }
-                masked.copy(line[at...at])
+                copy(line[at...at])
                 at += 1
             } else if scalar == "<" {
                 isInTag = true
                 element = String(line[(at + 1)...].prefix { $0 != " " && $0 != ">" && $0 != "/" })
-                masked.copy(line[at...at])
+                copy(line[at...at])
                 at += 1
             } else {
                 let text = line[at...].prefix { $0 != "<" }
                 let isBlank = text.allSatisfy { $0 == " " || $0 == "\t" }
-                if isBlank { masked.copy(text) }
+                if isBlank { copy(text) }
                 if !isBlank, SecretMask.openElements.contains(element) {
-                    maskURLs(text, into: &masked)
+                    maskURLs(text)
                 } else if !isBlank {
-                    masked.hide(text)
+                    hide(text)
                 }
                 at = text.endIndex
             }
@@ -206,40 +199,40 @@ struct SecretMask {
 
     // MARK: Lists
 
-    private func maskList(_ line: ArraySlice<Unicode.Scalar>, into masked: inout Masked) {
-        guard let equals = line.firstIndex(of: "=") else { return maskURLs(line, into: &masked) }
+    private mutating func maskList(_ line: ArraySlice<Unicode.Scalar>) {
+        guard let equals = line.firstIndex(of: "=") else { return maskURLs(line) }
         let name = String(line[..<equals]).lowercased()
         let isSecret = ["header", "passwd", "password", "token", "cookie"].contains {
             name.hasSuffix($0)
         }
-        guard isSecret else { return maskURLs(line, into: &masked) }
-        masked.copy(line[...equals])
-        masked.hide(line[(equals + 1)...])
+        guard isSecret else { return maskURLs(line) }
+        copy(line[...equals])
+        hide(line[(equals + 1)...])
     }
 
     // MARK: URLs
 
     /// Copies a text without the user names, passwords and queries of its URLs.
-    private func maskURLs(_ text: ArraySlice<Unicode.Scalar>, into masked: inout Masked) {
+    private mutating func maskURLs(_ text: ArraySlice<Unicode.Scalar>) {
         var at = text.startIndex
         while at < text.endIndex {
             let isBlank = { (scalar: Unicode.Scalar) in " \t\"'<>".unicodeScalars.contains(scalar) }
             let word = text[at...].prefix { !isBlank($0) }
-            maskURL(word, into: &masked)
+            maskURL(word)
             at = word.endIndex
-            if at < text.endIndex { masked.copy(text[at...at]) }
+            if at < text.endIndex { copy(text[at...at]) }
             at += 1
         }
     }
 
     /// Copies a URL without its user name, password and query.
-    private func maskURL(_ url: ArraySlice<Unicode.Scalar>, into masked: inout Masked) {
+    private mutating func maskURL(_ url: ArraySlice<Unicode.Scalar>) {
         var at = url.startIndex
         for secret in URLSecrets.ranges(in: url) {
-            masked.copy(url[at..<secret.lowerBound])
-            masked.hide(url[secret])
+            copy(url[at..<secret.lowerBound])
+            hide(url[secret])
             at = secret.upperBound
         }
-        masked.copy(url[at...])
+        copy(url[at...])
     }
 }

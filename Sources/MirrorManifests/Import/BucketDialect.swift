@@ -1,13 +1,16 @@
 internal import MirrorModel
 
-/// An answer of S3's ListObjectsV2, or of its ListObjects: each `Contents` is an object.
-final class BucketDialect: ListDialect {
-    static var kind: ListKind {
+extension ListKind {
+    /// An answer of S3's ListObjectsV2, or of its ListObjects.
+    static var s3: ListKind {
         ListKind(
             "an S3 listing", "XML", .dialect { BucketDialect($0) }, .root("ListBucketResult"),
             base: { $0.beside("/." + $0.path + ($0.path.utf8.last == 0x2F ? "" : "/")) })
     }
+}
 
+/// Each `Contents` is an object.
+private final class BucketDialect: ListDialect {
     private var key: ListWord?
     private var size: ListWord?
     private var isCutOff = false
@@ -42,7 +45,7 @@ final class BucketDialect: ListDialect {
         for object in objects { add(object.key, object.size) }
         for prefix in prefixes {
             collector.leaveOut(
-                ListWord(value: decoded(prefix.value), place: prefix.place),
+                prefix.with(decoded(prefix.value)),
                 "a prefix with more keys beneath it; ask for the listing without a delimiter")
         }
         if isCutOff { goOn(at: place) }
@@ -79,7 +82,7 @@ final class BucketDialect: ListDialect {
     }
 
     private func add(_ key: ListWord, _ size: ListWord?) {
-        let key = ListWord(value: decoded(key.value), place: key.place)
+        let key = key.with(decoded(key.value))
         if key.value.utf8.last == UInt8(ascii: "/") {
             collector.note("left out: a folder's name and no file", "key", at: key.place)
             return
@@ -127,11 +130,4 @@ class ListDialect: XMLDialect {
 
     /// An element ends; it is still the last of `path`.
     func closed(_ element: XMLElement, _ text: ListWord) {}
-}
-
-extension Located<String> {
-    /// An attribute's value.
-    init(_ attribute: XMLAttribute) {
-        self.init(value: attribute.value, place: attribute.place)
-    }
 }

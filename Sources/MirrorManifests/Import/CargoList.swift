@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// Cargo.lock: the packages that come from crates.io.
-enum CargoList {
-    static var kind: ListKind {
+extension ListKind {
+    /// Cargo.lock: the packages that come from crates.io.
+    static var cargo: ListKind {
         ListKind(
             "Cargo.lock", "TOML", .tree(read),
             .toml { tree in
@@ -15,7 +15,7 @@ enum CargoList {
         "sparse+https://index.crates.io/",
     ]
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["package"]?.elements ?? [] {
             // A package without a source belongs to the project itself.
             guard let source = package["source"]?.string else { continue }
@@ -42,8 +42,8 @@ enum CargoList {
         var entry = ListEntry(at: package.place)
         let path = SourceURL.reference(toName: "\(name.value)/\(file)").dropFirst(2)
         entry.tags = [name.value]
-        entry.url = ListWord(value: "https://static.crates.io/crates/" + path, place: name.place)
-        entry.path = ListWord(value: "cargo/" + file, place: name.place)
+        entry.url = name.with("https://static.crates.io/crates/" + path)
+        entry.path = name.with("cargo/" + file)
         // Version 1 keeps the checksums apart.
         let old = metadata?["checksum \(name.value) \(version.value) (\(source))"]
         if let checksum = package["checksum"]?.word ?? old?.word {

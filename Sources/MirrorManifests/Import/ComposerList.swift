@@ -1,20 +1,20 @@
 internal import MirrorModel
 
-/// composer.lock: the archive (`dist`) of each package.
-enum ComposerList {
-    static var kind: ListKind {
+extension ListKind {
+    /// composer.lock: the archive (`dist`) of each package.
+    static var composer: ListKind {
         ListKind(
             "composer.lock", "JSON", .tree(read), .json(keys: ["packages-dev", "content-hash"]))
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["packages"]?.elements ?? [] { add(package, [], to: collector) }
         for package in tree["packages-dev"]?.elements ?? [] { add(package, ["dev"], to: collector) }
     }
 
     private static func add(_ package: JSONTree, _ tags: [String], to collector: ListCollector) {
         let dist = package["dist"]
-        guard let url = dist?["url"]?.word, URLList.isURL(url.value) else {
+        guard let url = dist?["url"]?.word, url.value.isURL else {
             return collector.leaveOut(
                 package.packageName, "it is a folder or a repository, not a file", at: package.place
             )
@@ -27,7 +27,7 @@ enum ComposerList {
         let version = (package["version"]?.string ?? "").split(separator: "/").joined(
             separator: "-")
         let type = dist?["type"]?.string ?? "zip"
-        entry.path = ListWord(value: "composer/\(name)-\(version).\(type)", place: url.place)
+        entry.path = url.with("composer/\(name)-\(version).\(type)")
         if let sum = dist?["shasum"]?.word { entry.digests = [(.sha1, sum)] }
         entry.tags = [name] + tags
         collector.add(entry)

@@ -45,25 +45,22 @@ enum Compression: CaseIterable {
         var rest = bytes[...]
         var text: [UInt8] = []
         while true {
-            let end = step(&stream, &rest, &text)
+            let isWhole = step(&stream, &rest, &text)
             guard text.count <= most else {
                 throw damaged("it has more than \(ByteCount(Int64(most))) when it is decompressed")
             }
-            switch end {
-            case .more: continue
-            case .whole: return text
-            case .damaged:
+            guard let isWhole else {
                 throw damaged("its compressed bytes are damaged, or end too early")
             }
+            if isWhole { return text }
         }
     }
 
-    private enum Progress { case more, whole, damaged }
-
+    /// Whether the next step ends the text; nil where the bytes are damaged.
     private func step(
         _ stream: inout ccompression_stream, _ rest: inout ArraySlice<UInt8>,
         _ text: inout [UInt8]
-    ) -> Progress {
+    ) -> Bool? {
         let chunk = 256 << 10
         var result: Int32 = -1
         var left = rest.count
@@ -77,8 +74,8 @@ enum Compression: CaseIterable {
         let hasMoved = !part.isEmpty || left < rest.count
         rest = rest.suffix(left)
         text += part
-        if result == 1 { return .whole }
-        return result == 0 && hasMoved ? .more : .damaged
+        if result == 1 { return true }
+        return result == 0 && hasMoved ? false : nil
     }
 
     private func damaged(_ words: String) -> DecodingStop {

@@ -1,17 +1,17 @@
 internal import MirrorModel
 
-/// An explicit list of conda: `@EXPLICIT`, and the URL of a package on each line, with its digest.
-///
-/// Behind the URL stands `#` and an md5 or a sha256, with its name before it or not. conda-lock writes
-/// packages of Python as comments: `# pip NAME @ URL#sha256=…`.
-enum CondaList {
-    static var kind: ListKind {
+extension ListKind {
+    /// An explicit list of conda: `@EXPLICIT`, and the URL of a package on each line, with its digest.
+    ///
+    /// Behind the URL stands `#` and an md5 or a sha256, with its name before it or not. conda-lock writes
+    /// packages of Python as comments: `# pip NAME @ URL#sha256=…`.
+    static var conda: ListKind {
         ListKind(
             "an explicit list of conda", "plain text", .text(read),
             .line { $0.trimmed == "@EXPLICIT" })
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text where !line.isBlank && line.trimmed != "@EXPLICIT" {
             if !line.isComment {
                 add(line.word(line.trimmed), in: nil, to: collector)
@@ -24,15 +24,15 @@ enum CondaList {
 
     private static func add(_ word: ListWord, in folder: String?, to collector: ListCollector) {
         let (url, digest) = word.value.halves(atFirst: "#") ?? (word.value[...], "")
-        guard URLList.isURL(url) else { return collector.leaveOut(word, "the line is no URL") }
+        guard url.isURL else { return collector.leaveOut(word, "the line is no URL") }
         guard collector.speaks(word) else { return }
         var entry = ListEntry(at: word.place)
-        entry.url = ListWord(value: String(url), place: word.place)
+        entry.url = word.with(url)
         // A channel has a folder for each platform.
         entry.folder = folder ?? url.parts(at: "/").dropLast().last.map { "conda/" + $0 }
         let hex = digest.drop { $0 != ":" && $0 != "=" }.dropFirst()
-        if let algorithm = SumsList.algorithm(of: hex.isEmpty ? digest : hex) {
-            let value = ListWord(value: String(hex.isEmpty ? digest : hex), place: word.place)
+        if let algorithm = DigestAlgorithm(ofHex: hex.isEmpty ? digest : hex) {
+            let value = word.with(String(hex.isEmpty ? digest : hex))
             entry.digests = [(algorithm, value)]
         } else if !digest.isEmpty {
             return collector.leaveOut(word, "it has no md5 or sha256 behind its #")

@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// CycloneDX in JSON: the references of a component that are of type `distribution`.
-enum CycloneList {
-    static var kind: ListKind {
+extension ListKind {
+    /// CycloneDX in JSON: the references of a component that are of type `distribution`.
+    static var cyclonedx: ListKind {
         ListKind("CycloneDX", "JSON", .tree(read), .json(keys: ["bomFormat"]))
     }
 
@@ -15,7 +15,7 @@ enum CycloneList {
         let hashes: [JSONTree]
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         var files: [Distribution] = []
         collect(tree, &files, collector)
         // Some tools name the repository of a component, which others name too.
@@ -70,7 +70,7 @@ enum CycloneList {
         let url = file.url
         guard collector.speaks(url, name: file.name) else { return }
         let address = url.value.halves(atFirst: "#")?.before ?? url.value[...]
-        guard !isShared, URLList.isURL(address), !address.hasSuffix(".git"),
+        guard !isShared, address.isURL, !address.hasSuffix(".git"),
             !address.hasSuffix("/"), collector.lastSegment(of: url) != nil
         else {
             return collector.leaveOut(

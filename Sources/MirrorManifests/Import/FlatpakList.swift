@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// Sources of flatpak-builder: an array, or a module or manifest that has them.
-enum FlatpakList {
-    static var kind: ListKind {
+extension ListKind {
+    /// Sources of flatpak-builder: an array, or a module or manifest that has them.
+    static var flatpak: ListKind {
         ListKind(
             "flatpak-builder sources", "JSON", .tree(read),
             .json(keys: ["sources", "modules"]) { element in
@@ -11,12 +11,12 @@ enum FlatpakList {
     }
 
     /// The types of sources.
-    static let kinds: Set<String> = [
+    private static let kinds: Set<String> = [
         "archive", "file", "extra-data", "git", "bzr", "svn", "dir", "script", "inline", "shell",
         "patch",
     ]
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         for source in tree.elements + (tree["sources"]?.elements ?? []) {
             add(source, to: collector)
         }
@@ -39,8 +39,7 @@ enum FlatpakList {
             [url] + (source["mirror-urls"]?.elements ?? []).compactMap(\.word))
         guard !urls.isEmpty else { return }
         var entry = ListEntry(at: source.place)
-        entry.url = urls[0]
-        entry.mirrors = Array(urls.dropFirst())
+        entry.setSources(urls)
         entry.path = path(of: source, url, collector)
         for name in ["sha256", "sha512", "sha1", "md5"] {
             if let digest = source[name]?.word { _ = entry.addDigest(name, digest) }

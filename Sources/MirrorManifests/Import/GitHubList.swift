@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// A release as GitHub's API describes it, its assets alone, or several releases.
-enum GitHubList {
-    static var kind: ListKind {
+extension ListKind {
+    /// A release as GitHub's API describes it, its assets alone, or several releases.
+    static var github: ListKind {
         ListKind(
             "a GitHub release", "JSON", .tree(read),
             .json(
@@ -10,7 +10,7 @@ enum GitHubList {
                 isElement: { $0["browser_download_url"] != nil || $0["assets"] != nil }))
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         if tree["browser_download_url"] != nil { return add(tree, in: nil, to: collector) }
         if let assets = tree["assets"] {
             for asset in assets.elements { add(asset, in: nil, to: collector) }

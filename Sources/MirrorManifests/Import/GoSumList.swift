@@ -1,22 +1,22 @@
 internal import MirrorModel
 
-/// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them, and the `.info`
-/// beside each zip, without which `go mod download` takes no module from a proxy.
-///
-/// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
-/// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
-enum GoSumList {
-    static var kind: ListKind {
+extension ListKind {
+    /// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them, and the `.info`
+    /// beside each zip, without which `go mod download` takes no module from a proxy.
+    ///
+    /// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
+    /// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
+    static var goSum: ListKind {
         ListKind("go.sum", "plain text", .text(read), .grammar(flaw))
     }
 
-    static func flaw(_ line: ListLine) -> String? {
+    private static func flaw(_ line: ListLine) -> String? {
         let words = line.words
         let isSum = words.count == 3 && words[1].hasPrefix("v") && words[2].hasPrefix("h1:")
         return isSum ? nil : "is no module, version and h1: hash"
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
                 collector.refuse(line, flaw)
@@ -29,10 +29,10 @@ enum GoSumList {
                 )
             for end in isModule ? [".mod"] : [".zip", ".info"] {
                 let name = "\(escaped(words[0]))/@v/\(escaped(version))\(end)"
-                var entry = ListEntry(at: line.place)
+                let word = ListWord(value: "go/" + name, place: line.place)
+                var entry = ListEntry(named: word)
                 let path = SourceURL.reference(toName: name).dropFirst(2)
-                entry.url = ListWord(value: "https://proxy.golang.org/" + path, place: line.place)
-                entry.path = ListWord(value: "go/" + name, place: line.place)
+                entry.url = word.with("https://proxy.golang.org/" + path)
                 collector.add(entry)
                 collector.note(
                     "without a digest: go.sum hashes what is in a file, not its bytes",

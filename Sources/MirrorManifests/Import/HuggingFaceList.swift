@@ -1,11 +1,11 @@
 internal import MirrorModel
 
-/// The tree of a repository as Hugging Face's API describes it.
-///
-/// The digest of a large file is its sha256; the one of a small file is git's, which is not a
-/// digest of the file's bytes.
-enum HuggingFaceList {
-    static var kind: ListKind {
+extension ListKind {
+    /// The tree of a repository as Hugging Face's API describes it.
+    ///
+    /// The digest of a large file is its sha256; the one of a small file is git's, which is not a
+    /// digest of the file's bytes.
+    static var huggingFace: ListKind {
         ListKind(
             "a Hugging Face tree", "JSON", .tree(read),
             .json(keys: []) { element in
@@ -25,7 +25,7 @@ enum HuggingFaceList {
     /// How many files one answer of the API has at most.
     private static let mostEntries = 1000
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         leaveOutFolders(of: tree, collector)
         for element in tree.elements where element["type"]?.string == "file" {
             guard let path = element["path"]?.word else {
@@ -74,6 +74,6 @@ enum HuggingFaceList {
         guard let (name, hex) = digest.value.halves(atFirst: ":"), name == "sha256" else {
             return digest
         }
-        return ListWord(value: String(hex), place: digest.place)
+        return digest.with(hex)
     }
 }

@@ -2,39 +2,19 @@ internal import CXML2
 internal import MirrorModel
 internal import MirrorSystem
 
-/// A directory listing of a web server: of nginx, Apache, lighttpd, caddy, Python and the like in HTML,
-/// of nginx and caddy in JSON.
-///
-/// Files and folders under the listing's own URL are entries. Other links lead elsewhere: to the folder
-/// above, to the same listing in another order, to the server's maker.
-enum IndexList {
-    static var kind: ListKind {
+extension ListKind {
+    /// A directory listing of a web server: of nginx, Apache, lighttpd, caddy, Python and the like in HTML,
+    /// of nginx and caddy in JSON.
+    ///
+    /// Files and folders under the listing's own URL are entries. Other links lead elsewhere: to the folder
+    /// above, to the same listing in another order, to the server's maker.
+    static var index: ListKind {
         ListKind(
             "a directory listing", "HTML or JSON", .tree(read),
             // Many folders are called alike.
             name: { url in
                 ([url.host[...]] + url.path.parts(at: "/")).joined(separator: "-")
             })
-    }
-
-    /// Whether a page calls itself a listing.
-    static func isListing(_ page: HTMLPage) -> Bool {
-        let marks = ["index of", "directory listing", "directory: /"]
-        return page.hasListingTable
-            || page.titles.contains { title in
-                let title = title.lowercased()
-                return marks.contains { title.contains($0) }
-            }
-    }
-
-    /// Whether an array in JSON is a listing of nginx or caddy.
-    static func isListing(_ tree: JSONTree) -> Bool {
-        guard !tree.elements.isEmpty else { return false }
-        return tree.elements.allSatisfy { element in
-            guard element["name"]?.string != nil else { return false }
-            let isOfNginx = ["file", "directory", "other"].contains(element["type"]?.string)
-            return isOfNginx && element["mtime"] != nil || element["is_dir"]?.bool != nil
-        }
     }
 
     /// The greatest number of entries of a listing and its folders.
@@ -52,7 +32,7 @@ enum IndexList {
         }
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         guard let folder = folder(of: collector), isShort(tree.elements.count, collector) else {
             return
         }
@@ -145,23 +125,29 @@ enum IndexList {
     }
 }
 
-/// The links of a page of HTML, and what it calls itself; read by libxml2, which mends what is malformed.
-struct HTMLPage {
-    /// A link.
-    struct Link {
-        /// Its `href`, with character references resolved.
-        var reference: String
-        /// The text between its tags.
-        var text = ""
-        /// The text behind it, up to the next link.
-        var tail = ""
+extension JSONTree {
+    /// Whether an array is a listing of nginx or caddy.
+    var isListing: Bool {
+        guard !elements.isEmpty else { return false }
+        return elements.allSatisfy { element in
+            guard element["name"]?.string != nil else { return false }
+            let isOfNginx = ["file", "directory", "other"].contains(element["type"]?.string)
+            return isOfNginx && element["mtime"] != nil || element["is_dir"]?.bool != nil
+        }
     }
+}
 
+/// The links of a page of HTML, and what it calls itself; read by libxml2, which mends what is malformed.
+final class HTMLPage {
     /// The text of `title`, and of the first heading.
-    private(set) var titles: [String] = []
-    private(set) var links: [Link] = []
+    private var titles: [String] = []
+    /// The `href` of each link, with character references resolved, and the text behind the link, up to
+    /// the next one.
+    private(set) var links: [(reference: String, tail: String)] = []
     /// Whether it has the table of caddy's file server.
-    private(set) var hasListingTable = false
+    private var hasListingTable = false
+    /// Whether the text that comes now belongs to a title, and whether to a link's tail.
+    private var (isInTitle, isInTail) = (false, false)
 
     /// The greatest length of a text that is kept, in bytes.
     private static let longestText = SourceURL.longestText
@@ -183,20 +169,26 @@ struct HTMLPage {
         XMLPushParser.prepareLibrary
         // libxml2 would end at the first byte that is no UTF-8.
         let text = Array(String(decoding: bytes, as: UTF8.self).utf8)
-        let reader = Reader()
         let result = text.withUnsafeBytes { raw in
             let start = raw.bindMemory(to: CChar.self)
             return cxml2_read_html(
                 start.baseAddress, Int32(start.count), startElement, endElement, characters,
-                Unmanaged.passUnretained(reader).toOpaque())
+                Unmanaged.passUnretained(self).toOpaque())
         }
         guard result == 0 else {
             throw .unreadable(MirrorError(.internalError, "libxml2 cannot make a parser."))
         }
-        self = reader.page
     }
 
-    private init() {}
+    /// Whether the page calls itself a directory listing.
+    var isListing: Bool {
+        let marks = ["index of", "directory listing", "directory: /"]
+        return hasListingTable
+            || titles.contains { title in
+                let title = title.lowercased()
+                return marks.contains { title.contains($0) }
+            }
+    }
 
     private static func hasEndlessTag(_ bytes: [UInt8]) -> Bool {
         // Words since the last `<`, unless a `>` came.
@@ -217,66 +209,55 @@ struct HTMLPage {
         return false
     }
 
-    /// Collects what the parser calls out. It lives as long as the call of the parser.
-    fileprivate final class Reader {
-        var page = HTMLPage()
-        /// What the text belongs to.
-        private var place: Place?
+    // MARK: What the parser calls out
 
-        private enum Place { case title, link, tail }
-
-        func start(_ name: String, _ attribute: (String) -> String?) {
-            switch name {
-            case "title", "h1", "h2":
-                guard page.titles.count < 2 else { return }
-                page.titles.append("")
-                place = .title
-            case "a":
-                guard let reference = attribute("href") else { return }
-                page.links.append(Link(reference: reference))
-                place = .link
-            case "table" where attribute("aria-describedby") == "summary":
-                page.hasListingTable = true
-            default: break
-            }
+    fileprivate func start(_ name: String, _ attribute: (String) -> String?) {
+        switch name {
+        case "title", "h1", "h2":
+            guard titles.count < 2 else { return }
+            titles.append("")
+            (isInTitle, isInTail) = (true, false)
+        case "a":
+            guard let reference = attribute("href") else { return }
+            links.append((reference, ""))
+            (isInTitle, isInTail) = (false, false)
+        case "table" where attribute("aria-describedby") == "summary":
+            hasListingTable = true
+        default: break
         }
+    }
 
-        func end(_ name: String) {
-            switch name {
-            case "title", "h1", "h2", "tr", "table", "pre", "li", "ul": place = nil
-            case "a": place = page.links.isEmpty ? nil : .tail
-            default:
-                // Cells are words of their own.
-                if case .tail? = place, page.links[page.links.count - 1].tail.utf8.count < 256 {
-                    page.links[page.links.count - 1].tail += " "
-                }
-            }
+    fileprivate func end(_ name: String) {
+        switch name {
+        case "title", "h1", "h2", "tr", "table", "pre", "li", "ul":
+            (isInTitle, isInTail) = (false, false)
+        case "a": (isInTitle, isInTail) = (false, !links.isEmpty)
+        default:
+            // Cells are words of their own.
+            if isInTail { addToTail(" ") }
         }
+    }
 
-        func add(_ bytes: UnsafeBufferPointer<UInt8>) {
-            let text = { String(decoding: bytes, as: UTF8.self) }
-            switch place {
-            case .title?:
-                let last = page.titles.count - 1
-                if page.titles[last].utf8.count < longestText { page.titles[last] += text() }
-            case .link?:
-                let last = page.links.count - 1
-                if page.links[last].text.utf8.count < longestText {
-                    page.links[last].text += text()
-                }
-            case .tail?:
-                let last = page.links.count - 1
-                if page.links[last].tail.utf8.count < 256 { page.links[last].tail += text() }
-            case nil: break
-            }
+    fileprivate func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        if isInTitle {
+            let last = titles.count - 1
+            guard titles[last].utf8.count < HTMLPage.longestText else { return }
+            titles[last] += String(decoding: bytes, as: UTF8.self)
+        } else if isInTail {
+            addToTail(String(decoding: bytes, as: UTF8.self))
         }
+    }
+
+    private func addToTail(_ text: String) {
+        let last = links.count - 1
+        if links[last].tail.utf8.count < 256 { links[last].tail += text }
     }
 }
 
 // The callbacks are plain functions, because a closure in isolated code would inherit its actor.
 
-private func reader(_ user: UnsafeMutableRawPointer?) -> HTMLPage.Reader? {
-    user.map { Unmanaged<HTMLPage.Reader>.fromOpaque($0).takeUnretainedValue() }
+private func reader(_ user: UnsafeMutableRawPointer?) -> HTMLPage? {
+    user.map { Unmanaged<HTMLPage>.fromOpaque($0).takeUnretainedValue() }
 }
 
 private func startElement(

@@ -3,21 +3,12 @@ internal import MirrorModel
 /// What a package index has of a project: a page of HTML (PEP 503) or JSON (PEP 691).
 ///
 /// Of its files those are taken whose digests the list names.
-struct IndexedFiles {
-    /// A file of the project.
-    private struct File {
-        var name: String
-        var url: String
-        var digests: [Digest]
-        var size: String?
-    }
-
-    private var files: [File] = []
-    /// How the names of packages end.
-    private let kinds = [".whl", ".tar.gz", ".zip", ".tar.bz2", ".tgz", ".egg"]
-
-    /// Reads a page of HTML.
-    init(_ page: HTMLPage) {
+extension ListCollector {
+    /// Takes the files of a project from a page of HTML.
+    func addFiles(of project: IndexedProject, from page: HTMLPage) {
+        // How the names of packages end.
+        let kinds = [".whl", ".tar.gz", ".zip", ".tar.bz2", ".tgz", ".egg"]
+        var files: [(url: String, digests: [Digest], size: String?)] = []
         for link in page.links {
             let (url, fragment) = link.reference.halves(atFirst: "#") ?? (link.reference[...], "")
             let name = (url.halves(atFirst: "?")?.before ?? url).parts(at: "/").last ?? ""
@@ -25,25 +16,26 @@ struct IndexedFiles {
             guard !fragment.isEmpty || kinds.contains(where: name.hasSuffix) else { continue }
             let digests = fragment.parts(at: "&").compactMap { part -> Digest? in
                 guard let (name, hex) = part.halves(atFirst: "=") else { return nil }
-                return IndexedFiles.digest(String(name), String(hex))
+                return ListCollector.digest(String(name), String(hex))
             }
-            files.append(File(name: link.text.trimmed, url: String(url), digests: digests))
+            files.append((String(url), digests, nil))
         }
+        add(files, of: project)
     }
 
-    /// Reads a page of JSON; nil if it is none.
-    init?(_ tree: JSONTree) {
-        guard let found = tree["files"]?.elements else { return nil }
+    /// Takes the files of a project from a page of JSON; false if it is none.
+    func addFiles(of project: IndexedProject, from tree: JSONTree) -> Bool {
+        guard let found = tree["files"]?.elements else { return false }
+        var files: [(url: String, digests: [Digest], size: String?)] = []
         for file in found {
             guard let url = file["url"]?.string else { continue }
             let digests = (file["hashes"]?.members ?? []).compactMap {
-                IndexedFiles.digest($0.key, $0.value.string ?? "")
+                ListCollector.digest($0.key, $0.value.string ?? "")
             }
-            files.append(
-                File(
-                    name: file["filename"]?.string ?? "", url: url, digests: digests,
-                    size: file["size"]?.number?.value))
+            files.append((url, digests, file["size"]?.number?.value))
         }
+        add(files, of: project)
+        return true
     }
 
     private static func digest(_ name: String, _ hex: String) -> Digest? {
@@ -51,9 +43,11 @@ struct IndexedFiles {
     }
 
     /// Takes the files that a list names; an error names each digest that none of them has.
-    func take(_ project: IndexedProject, into collector: ListCollector) {
+    private func add(
+        _ files: [(url: String, digests: [Digest], size: String?)], of project: IndexedProject
+    ) {
         guard !files.isEmpty else {
-            collector.log.error(at: TextPosition(), "it names no file")
+            log.error(at: TextPosition(), "it names no file")
             return
         }
         let undigested = files.count { $0.digests.isEmpty }
@@ -71,7 +65,7 @@ struct IndexedFiles {
         var taken: Set<Int> = []
         for digest in project.digests {
             guard let position = positions[digest] else {
-                collector.log.error(
+                log.error(
                     at: place,
                     "\(Escaped(project.name, limit: 80)): \(project.url) has no file with"
                         + " \(digest.algorithm.rawValue) \(digest.hex)\(hint); lock it again, or remove that hash"
@@ -80,17 +74,16 @@ struct IndexedFiles {
             }
             guard taken.insert(position).inserted else { continue }
             let file = files[position]
+            let url = ListWord(value: file.url, place: place)
             var entry = ListEntry(at: place)
-            entry.url = ListWord(value: file.url, place: place)
+            entry.url = url
             entry.folder = "python"
-            entry.size = file.size.map { ListWord(value: $0, place: place) }
-            entry.digests = [(digest.algorithm, ListWord(value: digest.hex, place: place))]
-            entry.tags = [project.name, IndexedFiles.isWheel(file.url) ? "wheel" : "sdist"]
-            collector.add(entry)
+            entry.size = file.size.map { url.with($0) }
+            entry.digests = [(digest.algorithm, url.with(digest.hex))]
+            let isWheel =
+                (file.url.halves(atFirst: "?")?.before ?? file.url[...]).hasSuffix(".whl")
+            entry.tags = [project.name, isWheel ? "wheel" : "sdist"]
+            add(entry)
         }
-    }
-
-    private static func isWheel(_ url: String) -> Bool {
-        (url.halves(atFirst: "?")?.before ?? url[...]).hasSuffix(".whl")
     }
 }

@@ -29,11 +29,14 @@ final class ListCollector {
 
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
         (self.format, self.builder, self.hint) = (format, builder, hint)
-        builder.resourceBuilder.base = hint.base ?? builder.check.origin.ownBase(of: format)
+        // A list in a file does not lie beside its files.
+        let url: SourceURL? =
+            if case .url(let url) = builder.check.origin { url } else { nil }
+        builder.resourceBuilder.base = hint.base ?? url.flatMap(format.kind.base)
         // What an index says is relative to the page that answered.
         if case .project? = hint.part { builder.resourceBuilder.base = hint.answeredBy }
         unusedBase = hint.base
-        builder.nameByPlace = builder.check.origin.ownName(of: format)
+        builder.nameByPlace = url.flatMap(format.kind.name)
         builder.resourceBuilder.isList = true
     }
 
@@ -79,7 +82,7 @@ final class ListCollector {
             log.error(at: entry.place, "a value of it is longer than a manifest's may be")
             return nil
         }
-        if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ URLList.isURL($0.value) }) {
+        if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ $0.value.isURL }) {
             unusedBase = nil
         }
         let draft = builder.draft(at: entry.place)
@@ -193,7 +196,7 @@ final class ListCollector {
     func lastSegment(of url: ListWord) -> ListWord? {
         guard let parsed = try? SourceURL(url.value, relativeTo: builder.resourceBuilder.base)
         else { return nil }
-        return parsed.lastSegment.map { ListWord(value: $0, place: url.place) }
+        return parsed.lastSegment.map { url.with($0) }
     }
 
     /// Hands everything to the builder.
@@ -230,7 +233,7 @@ final class ListCollector {
             refuseForLackOfBase(at: path.place)
             return nil
         }
-        return ListWord(value: SourceURL.reference(toName: path.value), place: path.place)
+        return path.with(SourceURL.reference(toName: path.value))
     }
 
     private func refuseForLackOfBase(at place: TextPosition) {
@@ -250,7 +253,7 @@ final class ListCollector {
         // A path with one slash at its end lets the server name the file. With two, it has an empty
         // component, and is refused.
         let isFolder = text.utf8.last == UInt8(ascii: "/")
-        return ListWord(value: isFolder ? text + "/" : text, place: path.place)
+        return path.with(isFolder ? text + "/" : text)
     }
 
     private func addDigests(of entry: ListEntry, to draft: ResourceDraft) {
@@ -278,18 +281,6 @@ struct ListNote {
     /// `3 entries left out: …`, or the reason alone where nothing is counted.
     var sentence: String {
         noun.isEmpty ? reason : "\(Counted(count, noun, plural: plural)) \(reason)"
-    }
-}
-
-extension ManifestOrigin {
-    /// The base of a list that came by URL; a list in a file does not lie beside its files.
-    fileprivate func ownBase(of format: ListFormat) -> SourceURL? {
-        if case .url(let url) = self { format.base(ofListAt: url) } else { nil }
-    }
-
-    /// The name of a list that came by URL, if it is another than its file's.
-    fileprivate func ownName(of format: ListFormat) -> String? {
-        if case .url(let url) = self { format.name(ofListAt: url) } else { nil }
     }
 }
 
@@ -324,6 +315,11 @@ struct ListEntry {
         path = name
     }
 
+    /// Sets the URLs of the file, the first of which is asked first.
+    mutating func setSources(_ urls: [ListWord]) {
+        (url, mirrors) = (urls.first, Array(urls.dropFirst()))
+    }
+
     /// Whether a value is longer than mirror's own reader takes it from a manifest.
     var isTooLong: Bool {
         let words = [url, path, size, integrity].compactMap(\.self) + mirrors + digests.map(\.hex)
@@ -339,7 +335,7 @@ struct ListEntry {
     /// Takes `sha256:…` or `sha256=…`; false if mirror has no such algorithm.
     mutating func addDigest(_ word: ListWord, at mark: Unicode.Scalar) -> Bool {
         guard let (name, hex) = word.value.halves(atFirst: mark) else { return false }
-        return addDigest(String(name), ListWord(value: String(hex), place: word.place))
+        return addDigest(String(name), word.with(hex))
     }
 
     /// Takes a digest; false if mirror has no such algorithm.
@@ -352,39 +348,40 @@ struct ListEntry {
 }
 
 /// What was left out of a list of several documents, as a note in the manifest that is kept of it.
-package enum LeftOutNote {
-    private static let key = "x-left-out"
+extension [LeftOutEntry] {
+    private static var noteKey: StaticString { "x-left-out" }
 
     /// Puts the note in front of the other keys of a manifest's text in JSON.
-    package static func add(_ leftOut: [LeftOutEntry], to text: inout [UInt8]) {
-        guard !leftOut.isEmpty, text.first == UInt8(ascii: "{") else { return }
+    package func addNote(to text: inout [UInt8]) {
+        guard !isEmpty, text.first == UInt8(ascii: "{") else { return }
         var json = JSONWriter()
         json.object { json in
-            json.key("x-left-out")
+            json.key(Self.noteKey)
             json.array { json in
-                for entry in leftOut { entry.write(to: &json) }
+                for entry in self { entry.write(to: &json) }
             }
         }
         text = json.take().dropLast() + [UInt8(ascii: ",")] + text.dropFirst()
     }
 
-    /// The entries in the note of a text; empty if its first key is no such note.
-    package static func read(descriptor: Int32) -> [LeftOutEntry] {
+    /// Reads the entries in the note of a text; empty if its first key is no such note.
+    package init(noteIn descriptor: Int32) {
+        self = []
         let log = DiagnosticLog(file: "")
         do throws(DecodingStop) {
             var tokens = try JSONTokenizer(ManifestBytes(descriptor: descriptor), log: log)
             guard case .beginObject = try tokens.next(), case .key = try tokens.next(),
-                tokens.string == key
-            else { return [] }
+                tokens.string == "\(Self.noteKey)"
+            else { return }
             let note = try JSONTree(try tokens.next(), &tokens)
-            return note.elements.compactMap { entry in
+            self = note.elements.compactMap { entry in
                 guard let name = entry["name"]?.string, let reason = entry["reason"]?.string else {
                     return nil
                 }
                 let number = { (key: String) in Int(entry[key]?.number?.value ?? "") ?? 0 }
                 return LeftOutEntry(name, reason, line: number("line"), column: number("column"))
             }
-        } catch { return [] }
+        } catch {}
     }
 }
 

@@ -4,91 +4,86 @@ internal import MirrorModel
 ///
 /// Formats are asked in the order of `ListFormat`, those with a narrow grammar before those with a
 /// wide one.
-enum ListDetection {
+extension ListReader {
     /// How many lines are checked; blank lines do not count.
     private static let mostLines = 64
-
-    /// Why a text is not of a format, though most of its first lines are.
-    struct Misfit {
-        let format: ListFormat
-        /// How many of the lines the format accepts.
-        let accepted: Int
-        let place: TextPosition
-        let reason: String
-    }
-
-    /// The result of the detection.
-    enum Finding {
-        case found(ListFormat)
-        /// A list that mirror does not read.
-        case foreign(ForeignList)
-        /// No format fits; the misfit is that of a format that accepts most of the lines.
-        case unknown(nearest: Misfit?)
-    }
 
     private static var kinds: [(format: ListFormat, evidence: [ListKind.Evidence])] {
         ListFormat.allCases.map { ($0, $0.kind.evidence) }
     }
 
-    static func format(of text: ListText) -> Finding {
-        let kinds = kinds
+    /// The format of a text of lines. Throws where mirror does not read it.
+    func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
+        let kinds = ListReader.kinds
         let format = { (isShown: (ListKind.Evidence) -> Bool) in
             kinds.first { $0.evidence.contains(where: isShown) }?.format
         }
-        let first = Array(text.lazy.filter { !$0.isBlank }.prefix(mostLines))
+        let first = Array(text.lazy.filter { !$0.isBlank }.prefix(ListReader.mostLines))
         let byMark = format { mark in
             if case .line(let isMark) = mark { first.contains(where: isMark) } else { false }
         }
-        if let byMark { return .found(byMark) }
-        if let foreign = ForeignList.shown(by: first) { return .foreign(foreign) }
+        if let byMark { return byMark }
+        if let foreign = ForeignList.shown(by: first) { throw refuse(foreign) }
         let lines = first.filter { !$0.isComment }
         let byLines = format {
             if case .lines(let areShown) = $0 { areShown(lines) } else { false }
         }
-        if let byLines { return .found(byLines) }
-        var misfits: [Misfit] = []
+        if let byLines { return byLines }
+        // The format whose grammar most of the lines fit, and the first line that does not.
+        var nearest: (format: ListFormat, line: ListLine, reason: String)?
+        var mostFitting = lines.count / 2
         for (format, evidence) in kinds where !lines.isEmpty {
             for case .grammar(let flaw) in evidence {
-                guard let misfit = misfit(of: lines, format, flaw) else { return .found(format) }
-                misfits.append(misfit)
+                let flaws = lines.map(flaw)
+                guard let at = flaws.firstIndex(where: { $0 != nil }), let reason = flaws[at] else {
+                    return format
+                }
+                let fitting = flaws.count { $0 == nil }
+                guard fitting > mostFitting else { continue }
+                (nearest, mostFitting) = ((format, lines[at], reason), fitting)
             }
         }
-        let fields = DebianField.names(inFirstParagraphOf: first)
+        let fields = first.fieldsOfFirstParagraph
         let byFields = format {
             if case .fields(let areShown) = $0 { areShown(fields) } else { false }
         }
-        if let byFields { return .found(byFields) }
-        let nearest = misfits.max { $0.accepted < $1.accepted }
-        return .unknown(nearest: nearest.flatMap { $0.accepted * 2 > lines.count ? $0 : nil })
+        if let byFields { return byFields }
+        let names = ListFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        let end = nearest.map { format, line, reason in
+            "; the nearest is \(format.rawValue): \(Quoted(line.trimmed, limit: 40)) \(reason)"
+        }
+        builder.log.error(
+            at: nearest?.line.place ?? TextPosition(),
+            "this is no manifest and none of the lists that mirror reads (\(names))\(end ?? "")",
+            remedy: nearest.map { Remedy(.nameFormat, $0.format.rawValue) })
+        throw .refused
     }
 
     /// Whether a text is TOML, as lock files are: its first lines open tables or set keys.
     static func isTOML(_ text: ListText) -> Bool {
         let lines = text.telling.prefix(3)
         return lines.contains { $0.text.hasPrefix("[") || $0.text.contains(" = ") }
-            && lines.allSatisfy { flawOfTOML($0) == nil }
+            && lines.allSatisfy(mayBeTOML)
     }
 
-    /// Why a line cannot be in a TOML lock file; nil if it can.
-    private static func flawOfTOML(_ line: ListLine) -> String? {
+    /// Whether a line may be in a TOML lock file: it opens a table or sets a key.
+    private static func mayBeTOML(_ line: ListLine) -> Bool {
         let text = line.trimmed
         let begins = [
             "[[package]]", "[[packages]]", "[package]", "[metadata]", "[options]", "[manifest]",
             "[project]", "[build-system]",
         ]
-        if begins.contains(where: text.hasPrefix) { return nil }
-        guard let (key, value) = text.halves(atFirst: "="), !key.isEmpty else {
-            return "neither opens a table such as [[package]] nor sets a key"
-        }
+        if begins.contains(where: text.hasPrefix) { return true }
+        guard let (key, value) = text.halves(atFirst: "="), !key.isEmpty else { return false }
         let isKey = key.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
                 || "-_. \t\"'".utf8.contains(byte)
         }
-        return isKey && value.utf8.first != UInt8(ascii: "=") ? nil : "sets no key"
+        return isKey && value.utf8.first != UInt8(ascii: "=")
     }
 
-    /// What the top-level keys of a text show.
-    enum JSONFinding {
+    /// What the top-level keys of a text in JSON show.
+    enum Finding {
         case manifest
         case list(ListFormat)
         /// A list that mirror does not read.
@@ -99,9 +94,7 @@ enum ListDetection {
 
     /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
     /// reports them.
-    static func finding(
-        inJSON bytes: ManifestBytes
-    ) throws(DecodingStop) -> JSONFinding {
+    static func finding(inJSON bytes: ManifestBytes) throws(DecodingStop) -> Finding {
         var keys: [String: ListFormat] = [:]
         for (format, evidence) in kinds {
             for case .json(let own, _) in evidence {
@@ -151,18 +144,5 @@ enum ListDetection {
                 return root.name == name && (namespace == nil || root.namespace == namespace)
             }
         }?.format
-    }
-
-    private static func misfit(
-        of lines: [ListLine], _ format: ListFormat, _ flaw: (ListLine) -> String?
-    ) -> Misfit? {
-        let flaws = lines.map(flaw)
-        guard let first = flaws.firstIndex(where: { $0 != nil }), let reason = flaws[first] else {
-            return nil
-        }
-        let line = lines[first]
-        return Misfit(
-            format: format, accepted: flaws.count { $0 == nil }, place: line.place,
-            reason: "\(Quoted(line.trimmed, limit: 40)) \(reason)")
     }
 }

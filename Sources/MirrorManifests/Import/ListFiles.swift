@@ -116,7 +116,7 @@ extension Resource {
     fileprivate var targetByURL: Target? {
         let url = primary.url
         let folders = url.path.parts(at: "/").dropLast().compactMap { SourceURL.decoded($0) }
-        let query = url.query == nil ? [] : [String(ProvisionalName.make(for: url).suffix(8))]
+        let query = url.query == nil ? [] : [String(url.provisionalName.suffix(8))]
         let parts = [target.folder, url.host] + folders + query + [target.name]
         return try? Target(parts.joined(separator: "/"))
     }

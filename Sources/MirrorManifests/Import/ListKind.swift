@@ -54,62 +54,43 @@ extension ListFormat {
     /// How the format is recognised and read.
     var kind: ListKind {
         switch self {
-        case .urls: URLList.kind
-        case .aria2: AriaList.kind
-        case .bagit: BagList.kind
-        case .sums: SumsList.kind
-        case .bagitFetch: BagFetchList.kind
-        case .pooch: PoochList.kind
-        case .goSum: GoSumList.kind
-        case .requirements: RequirementsList.kind
-        case .pylock: PylockList.kind
-        case .poetry: PoetryList.kind
-        case .uv: UVList.kind
-        case .cargo: CargoList.kind
-        case .npm: NPMList.kind
-        case .pipfile: PipfileList.kind
-        case .yarn: YarnList.kind
-        case .pnpm: PNPMList.kind
-        case .composer: ComposerList.kind
-        case .gemfile: GemfileList.kind
-        case .conda: CondaList.kind
-        case .debianPackages: PackagesList.kind
-        case .debianRelease: ReleaseList.kind
-        case .alpine: AlpineList.kind
-        case .pacman: PacmanList.kind
-        case .repomd: RepositoryDialect.kindOfIndex
-        case .rpmPrimary: RepositoryDialect.kindOfPackages
-        case .s3: BucketDialect.kind
-        case .github: GitHubList.kind
-        case .huggingFace: HuggingFaceList.kind
-        case .flatpak: FlatpakList.kind
-        case .metalink3: OldMetalinkDialect.kind
-        case .cyclonedx: CycloneList.kind
-        case .index: IndexList.kind
+        case .urls: .urls
+        case .aria2: .aria2
+        case .bagit: .bagit
+        case .sums: .sums
+        case .bagitFetch: .bagitFetch
+        case .pooch: .pooch
+        case .goSum: .goSum
+        case .requirements: .requirements
+        case .pylock: .pylock
+        case .poetry: .poetry
+        case .uv: .uv
+        case .cargo: .cargo
+        case .npm: .npm
+        case .pipfile: .pipfile
+        case .yarn: .yarn
+        case .pnpm: .pnpm
+        case .composer: .composer
+        case .gemfile: .gemfile
+        case .conda: .conda
+        case .debianPackages: .debianPackages
+        case .debianRelease: .debianRelease
+        case .alpine: .alpine
+        case .pacman: .pacman
+        case .repomd: .repomd
+        case .rpmPrimary: .rpmPrimary
+        case .s3: .s3
+        case .github: .github
+        case .huggingFace: .huggingFace
+        case .flatpak: .flatpak
+        case .metalink3: .metalink3
+        case .cyclonedx: .cyclonedx
+        case .index: .index
         }
     }
-
-    /// The URL that the names of a list are relative to, if the list itself came from a URL.
-    ///
-    /// Most lists lie beside their files. Nil where the list's URL does not say.
-    func base(ofListAt url: SourceURL) -> SourceURL? { kind.base(url) }
-
-    /// The name of a list that came from a URL, if its file's name is that of many lists; else nil.
-    func name(ofListAt url: SourceURL) -> String? { kind.name(url) }
 }
 
 extension SourceURL {
-    /// The folders behind `dists/` in a folder's URL, decoded; nil if there is none.
-    ///
-    /// A Debian archive has a release in each: `dists/bookworm/`, or `dists/bookworm/updates/`.
-    var foldersOfRelease: [String]? {
-        let folders = path.split(separator: "/")
-        guard let dists = folders.lastIndex(of: "dists") else { return nil }
-        let behind = folders[(dists + 1)...].map { SourceURL.decoded($0) }
-        let known = behind.compactMap(\.self)
-        return known.isEmpty || known.count < behind.count ? nil : known
-    }
-
     /// The URL of a reference that is relative to this one; nil if it is none.
     func beside(_ reference: String) -> SourceURL? {
         try? SourceURL(reference, relativeTo: self)

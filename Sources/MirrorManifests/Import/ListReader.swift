@@ -14,8 +14,7 @@ struct ListReader {
     func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
         let text = try ListText(bytes, log: log)
         if let foreign = ForeignList.shown(byStart: text.start) { throw refuse(foreign) }
-        if hint.format?.kind.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text)
-        {
+        if hint.format?.kind.notation == "TOML" || hint.format == nil && ListReader.isTOML(text) {
             let tree = try TOMLParser.tree(of: text, log: log)
             if let wanted = hint.format { return try read(tree, as: wanted) }
             return try read(tree, as: try formatOfTOML(tree))
@@ -58,9 +57,9 @@ struct ListReader {
         let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize), log: log)
         let collector = ListCollector(hint.format ?? .index, builder: builder, hint: hint)
         if case .project(let project)? = hint.part {
-            IndexedFiles(page).take(project, into: collector)
-        } else if hint.format == .index || hint.format == nil && isListing(page) {
-            IndexList.read(page, into: collector)
+            collector.addFiles(of: project, from: page)
+        } else if hint.format == .index || hint.format == nil && mayBeListing && page.isListing {
+            ListKind.read(page, into: collector)
         } else if case .folder(let folder)? = hint.part {
             collector.leaveOut(
                 folder.path, "a page that is no directory listing", at: TextPosition(line: 0))
@@ -77,10 +76,9 @@ struct ListReader {
         return collector
     }
 
-    /// Whether a page is a listing: only one whose URL ends in a slash, or which is in a file.
-    private func isListing(_ page: HTMLPage) -> Bool {
-        (isFolder || !builder.check.origin.isRemote) && IndexList.isListing(page)
-    }
+    /// Whether the text may be a directory listing: only one whose URL ends in a slash, or which is in a
+    /// file.
+    private var mayBeListing: Bool { isFolder || !builder.check.origin.isRemote }
 
     /// Whether the text came from a URL that ends in a slash, perhaps because its server added that.
     var isFolder: Bool {
@@ -89,21 +87,6 @@ struct ListReader {
             return false
         }
         return answered.origin == url.origin && answered.path == url.path + "/"
-    }
-
-    private func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
-        switch ListDetection.format(of: text) {
-        case .found(let format): return format
-        case .foreign(let foreign): throw refuse(foreign)
-        case .unknown(let nearest):
-            let names = ListFormat.allCases.map(\.rawValue).joined(separator: ", ")
-            let end = nearest.map { "; the nearest is \($0.format.rawValue): \($0.reason)" } ?? ""
-            log.error(
-                at: nearest?.place ?? TextPosition(),
-                "this is no manifest and none of the lists that mirror reads (\(names))\(end)",
-                remedy: nearest.map { Remedy(.nameFormat, $0.format.rawValue) })
-            throw .refused
-        }
     }
 
     /// Refuses a list that mirror does not read.
@@ -124,7 +107,7 @@ struct ListReader {
 extension ListReader {
     /// Reads JSON; nil if the text is a manifest, or meant to be one.
     func readJSON(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
-        let finding = try ListDetection.finding(inJSON: bytes)
+        let finding = try ListReader.finding(inJSON: bytes)
         if case .project(let project)? = hint.part {
             return try readIndex(bytes, of: project)
         }
@@ -143,12 +126,10 @@ extension ListReader {
                     .index
                 } else if case .list(let found) = finding {
                     found
-                } else if isFolder || !builder.check.origin.isRemote,
-                    IndexList.isListing(tree)
-                {
+                } else if mayBeListing, tree.isListing {
                     .index
                 } else {
-                    ListDetection.format(ofArray: tree)
+                    ListReader.format(ofArray: tree)
                 }
         }
         guard let format else { throw refuseArray(tree) }
@@ -161,11 +142,10 @@ extension ListReader {
     ) throws(DecodingStop) -> ListCollector {
         let tree = try JSONTree(bytes.rewound, log: builder.log)
         let collector = ListCollector(hint.format ?? .requirements, builder: builder, hint: hint)
-        guard let files = IndexedFiles(tree) else {
+        guard collector.addFiles(of: project, from: tree) else {
             builder.log.error(at: tree.place, "this is no page of a package index (PEP 691)")
             throw .refused
         }
-        files.take(project, into: collector)
         collector.finish()
         return collector
     }

@@ -3,6 +3,13 @@ internal import MirrorModel
 /// A word of a line, and where it begins.
 typealias ListWord = Located<String>
 
+extension ListWord {
+    /// Another text at the same place.
+    func with(_ text: some StringProtocol) -> ListWord {
+        ListWord(value: String(text), place: place)
+    }
+}
+
 /// A line of a list, without its line end.
 struct ListLine {
     let text: Substring
@@ -187,12 +194,12 @@ struct ListText: Sequence {
     }
 }
 
-/// The texts in a tar archive that together are a list: APKINDEX, or `desc` of each package.
-enum TarText {
-    private static let block = 512
-
-    /// The texts with blank lines between them; nil if the bytes are no tar archive with such files.
-    static func list(in bytes: [UInt8]) -> [UInt8]? {
+extension ListText {
+    /// The texts in a tar archive that together are a list: APKINDEX, or `desc` of each package.
+    ///
+    /// They have blank lines between them. Nil if the bytes are no tar archive with such files.
+    static func texts(inTar bytes: [UInt8]) -> [UInt8]? {
+        let block = 512
         guard bytes.count >= block, bytes[257..<262].elementsEqual("ustar".utf8) else { return nil }
         var text: [UInt8] = []
         var offset = 0
@@ -234,77 +241,24 @@ enum TarText {
     }
 }
 
-/// Names in lists of sha256sum(1), which has escapes for three characters.
-enum SumsEscapes {
-    /// `\\`, `\n` and `\r` as what they stand for.
-    static func unescaped(_ name: String) -> String {
-        var bytes: [UInt8] = []
-        var isEscape = false
-        for byte in name.utf8 {
-            if isEscape {
-                isEscape = false
-                bytes.append(
-                    byte == UInt8(ascii: "n") ? 0x0A : byte == UInt8(ascii: "r") ? 0x0D : byte)
-            } else if byte == UInt8(ascii: "\\") {
-                isEscape = true
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+extension StringProtocol where UTF8View: BidirectionalCollection {
+    /// Whether the text begins with a scheme and two slashes.
+    var isURL: Bool {
+        guard let (scheme, rest) = halves(atFirst: ":") else { return false }
+        return rest.hasPrefix("//") && Substring(scheme).isURLScheme
     }
 
-    /// The name with escapes; nil if it needs none.
-    ///
-    /// A line whose name has escapes begins with a backslash.
-    static func escaped(_ name: String) -> String? {
-        guard name.utf8.contains(where: { [0x0A, 0x0D, UInt8(ascii: "\\")].contains($0) }) else {
-            return nil
-        }
-        var text = ""
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\\": text += "\\\\"
-            default: text.unicodeScalars.append(scalar)
+    /// Whether the text can be what stands before the colon of a URL (RFC 3986 §3.1).
+    var isURLScheme: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                    || "+-.".utf8.contains(byte)
             }
-        }
-        return text
     }
 }
 
-/// Paths in the lists of a BagIt bag, in which three characters are percent-encoded (RFC 8493 §2.1.3).
-package enum BagEscapes {
-    private static let characters: [(code: String, scalar: Unicode.Scalar)] = [
-        ("0A", "\n"), ("0D", "\r"), ("25", "%"),
-    ]
-
-    /// A path in which only `%0A`, `%0D` and `%25` stand for something.
-    static func decoded(_ path: String) -> String {
-        guard path.utf8.contains(UInt8(ascii: "%")) else { return path }
-        var text = ""
-        var rest = path[...]
-        while let (before, after) = rest.halves(atFirst: "%") {
-            let code = after.prefix(2).uppercased()
-            let scalar = characters.first { $0.code == code }?.scalar
-            text += before
-            text.unicodeScalars.append(scalar ?? "%")
-            rest = scalar == nil ? after : after.dropFirst(2)
-        }
-        return text + rest
-    }
-
-    /// A path as a bag's lists write it.
-    package static func encoded(_ path: String) -> String {
-        var text = ""
-        for scalar in path.unicodeScalars {
-            if let code = characters.first(where: { $0.scalar == scalar })?.code {
-                text += "%" + code
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+extension String {
+    /// The text without `./` at its beginning, as find(1) writes it.
+    var withoutDotSlash: String { hasPrefix("./") ? String(dropFirst(2)) : self }
 }

@@ -1,16 +1,13 @@
 internal import MirrorModel
 
-/// package-lock.json: `packages` of versions 2 and 3 has an entry for each folder in node_modules;
-/// version 1 has `dependencies`, which nest.
-enum NPMList {
-    static var kind: ListKind {
+extension ListKind {
+    /// package-lock.json: `packages` of versions 2 and 3 has an entry for each folder in node_modules;
+    /// version 1 has `dependencies`, which nest.
+    static var npm: ListKind {
         ListKind("package-lock.json", "JSON", .tree(read), .json(keys: ["lockfileVersion"]))
     }
 
-    /// The registry at which npm looks where nothing else is said.
-    static let registry = "https://registry.npmjs.org/"
-
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         guard let packages = tree["packages"] else {
             return addAll(tree["dependencies"], to: collector)
         }
@@ -47,8 +44,7 @@ enum NPMList {
             collector.note("left out: part of another package", "package", at: place)
             return
         }
-        let isVersion = isVersion(version)
-        var entry = ListEntry(at: place)
+        let isVersion = version.isNPMVersion
         // Version 1 has the URL of an archive as its version.
         let url = resolved ?? (version.hasPrefix("http") ? package["version"]?.word : nil)
         guard url != nil || isVersion else {
@@ -58,40 +54,15 @@ enum NPMList {
             return collector.leaveOut(
                 label, "it is a folder or a repository, not a file", at: place)
         }
-        entry.url = url ?? ListWord(value: self.url(name, version, collector), place: place)
-        entry.path = ListWord(value: path(name, isVersion ? version : nil), place: place)
-        if !isVersion, let url { entry.path = collector.lastSegment(of: url).map(inFolder) }
-        entry.integrity = package["integrity"]?.word
-        entry.tags = [name] + tags(of: package)
-        collector.add(entry)
-    }
-
-    /// Where a registry has a package.
-    static func url(_ name: String, _ version: String, _ collector: ListCollector) -> String {
-        let base = collector.hint.registry?.textWithSecrets ?? registry
-        let file = name.split(separator: "/").last ?? ""
-        // A registry knows no build metadata.
-        let number = version.prefix { $0 != "+" }
-        let path = SourceURL.reference(toName: "\(name)/-/\(file)-\(number).tgz").dropFirst(2)
-        return base + path
-    }
-
-    /// The path of a package in `Caches/`.
-    static func path(_ name: String, _ version: String?) -> String {
-        "npm/" + name + (version.map { "-" + $0 } ?? "") + ".tgz"
-    }
-
-    private static func inFolder(_ name: ListWord) -> ListWord {
-        ListWord(value: "npm/" + name.value, place: name.place)
-    }
-
-    /// Whether a text is a version, and not a URL, a path or a repository.
-    static func isVersion(_ text: String) -> Bool {
-        let isPlain = text.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
-                || ".-+".utf8.contains(byte)
+        let word = ListWord(value: name, place: place)
+        var entry = ListEntry(npm: word, version)
+        entry.url = url ?? word.with(collector.npmURL(name, version))
+        if !isVersion, let url {
+            entry.path = collector.lastSegment(of: url).map { $0.with("npm/" + $0.value) }
         }
-        return isPlain && text.utf8.first.map { (0x30...0x39).contains($0) } ?? false
+        entry.integrity = package["integrity"]?.word
+        entry.tags += tags(of: package)
+        collector.add(entry)
     }
 
     /// A package that is needed by one of two kinds is of both, and goes only with both.
@@ -99,5 +70,37 @@ enum NPMList {
         let has = { (key: String) in package[key]?.bool == true }
         return (has("dev") ? ["dev"] : []) + (has("optional") ? ["optional"] : [])
             + (has("devOptional") ? ["dev+optional"] : [])
+    }
+}
+
+// MARK: Packages of npm, which yarn and pnpm lock too
+
+extension ListEntry {
+    /// A package by its name and its version.
+    init(npm name: ListWord, _ version: String) {
+        self.init(named: name.with("npm/\(name.value)-\(version).tgz"))
+        tags = [name.value]
+    }
+}
+
+extension ListCollector {
+    /// Where the registry has a package: the given one, or the one at which npm looks by itself.
+    func npmURL(_ name: String, _ version: String) -> String {
+        let base = hint.registry?.textWithSecrets ?? "https://registry.npmjs.org/"
+        let file = name.split(separator: "/").last ?? ""
+        // A registry knows no build metadata.
+        let number = version.prefix { $0 != "+" }
+        return base + SourceURL.reference(toName: "\(name)/-/\(file)-\(number).tgz").dropFirst(2)
+    }
+}
+
+extension String {
+    /// Whether the text is a version, and not a URL, a path or a repository.
+    var isNPMVersion: Bool {
+        let isPlain = utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                || ".-+".utf8.contains(byte)
+        }
+        return isPlain && utf8.first.map { (0x30...0x39).contains($0) } ?? false
     }
 }

@@ -1,13 +1,16 @@
 internal import MirrorModel
 
-/// Metalink 3: each `file` has sources with a preference, the highest first.
-final class OldMetalinkDialect: ListDialect {
-    static var kind: ListKind {
+extension ListKind {
+    /// Metalink 3.
+    static var metalink3: ListKind {
         ListKind(
             "Metalink 3", "XML", .dialect { OldMetalinkDialect($0) },
             .root("metalink", in: "http://www.metalinker.org/"))
     }
+}
 
+/// Each `file` has sources with a preference, the highest first.
+private final class OldMetalinkDialect: ListDialect {
     private static let file = ["metalink", "files", "file"]
     private var entry: ListEntry?
     private var links: [(url: ListWord, preference: Int)] = []
@@ -15,7 +18,7 @@ final class OldMetalinkDialect: ListDialect {
     override func opened(_ element: XMLElement) {
         guard path == Self.file else { return }
         entry = ListEntry(at: element.place)
-        entry?.path = element.attribute("name").map(ListWord.init)
+        entry?.path = element.attribute("name")
         links = []
     }
 
@@ -59,8 +62,7 @@ final class OldMetalinkDialect: ListDialect {
         }
         let urls = collector.spoken(order.map { links[$0].url }, name: entry.path?.value)
         guard !urls.isEmpty else { return }
-        entry.url = urls[0]
-        entry.mirrors = Array(urls.dropFirst())
+        entry.setSources(urls)
         collector.add(entry)
     }
 }

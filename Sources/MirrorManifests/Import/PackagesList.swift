@@ -1,62 +1,96 @@
 internal import MirrorModel
 
-/// The index `Packages` of a Debian archive: a paragraph for each package.
-enum PackagesList {
-    static var kind: ListKind {
+extension ListKind {
+    /// The index `Packages` of a Debian archive: a paragraph for each package.
+    static var debianPackages: ListKind {
         ListKind(
             "a Debian Packages index", "plain text", .text(read),
-            .fields { $0.isSuperset(of: keys) },
+            .fields { $0.isSuperset(of: ["Package", "Filename"]) },
             base: { url in
                 // Names are relative to the archive, above the folder of all its releases.
                 let parts = url.path.split(separator: "/", omittingEmptySubsequences: false)
                 guard let dists = parts.lastIndex(of: "dists") else { return url.beside("./") }
                 return url.beside("/." + parts[..<dists].joined(separator: "/") + "/")
-            }, name: ReleaseList.name)
+            }, name: \.nameOfRelease)
     }
 
-    static let keys: Set<String> = ["Package", "Filename"]
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+        text.forEachParagraph(with: [
+            "Package", "Priority", "Filename", "Size", "SHA256", "SHA512", "SHA1", "MD5sum",
+        ]) { fields, place in
+            guard let name = fields["Filename"] else {
+                let name = fields["Package"]?.value ?? "a paragraph"
+                return collector.leaveOut(name, "it has no Filename", at: place)
+            }
+            var entry = ListEntry(named: name.with(name.value.withoutDotSlash))
+            entry.place = place
+            entry.size = fields["Size"]
+            entry.tags = [fields["Package"], fields["Priority"]].compactMap { $0?.value }
+            let strong: [(Substring, DigestAlgorithm)] = [("SHA256", .sha256), ("SHA512", .sha512)]
+            for (field, algorithm) in strong {
+                if let hex = fields[field] { entry.digests.append((algorithm, hex)) }
+            }
+            if entry.digests.isEmpty, let hex = fields["SHA1"] { entry.digests = [(.sha1, hex)] }
+            if entry.digests.isEmpty, let hex = fields["MD5sum"] { entry.digests = [(.md5, hex)] }
+            collector.add(entry)
+        }
+    }
+}
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+extension ListText {
+    /// Passes each paragraph's fields of some names to the body, and where it begins; of equal fields the
+    /// first counts.
+    func forEachParagraph(
+        with wanted: Set<Substring>, _ body: ([Substring: ListWord], TextPosition) -> Void
+    ) {
         var fields: [Substring: ListWord] = [:]
         var start: TextPosition?
-        for line in text {
+        for line in self {
             if line.isBlank {
-                add(fields, at: start, to: collector)
+                if let start { body(fields, start) }
                 (fields, start) = ([:], nil)
                 continue
             }
             start = start ?? line.place
             // Each of them has one line; most lines of an index are others.
-            if let name = DebianField.name(of: line), wanted.contains(name), fields[name] == nil {
-                fields[name] = DebianField.value(of: line, behind: name)
+            if let name = line.fieldName, wanted.contains(name), fields[name] == nil {
+                fields[name] = line.value(ofField: name)
             }
         }
-        add(fields, at: start, to: collector)
+        if let start { body(fields, start) }
+    }
+}
+
+/// Lines `Name: value`, as Debian's control files have them.
+extension ListLine {
+    /// The name before the colon; nil for any other line.
+    var fieldName: Substring? {
+        guard !isIndented, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return nil
+        }
+        let name = text[..<colon]
+        return !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? name : nil
     }
 
-    private static let wanted: Set<Substring> = [
-        "Package", "Priority", "Filename", "Size", "SHA256", "SHA512", "SHA1", "MD5sum",
-    ]
+    /// The text behind the name and its colon.
+    func value(ofField name: Substring) -> ListWord {
+        let rest = text.utf8[name.endIndex...].dropFirst()
+        return word(Substring(rest.drop { $0 == 0x20 || $0 == 0x09 }))
+    }
+}
 
-    private static func add(
-        _ fields: [Substring: ListWord], at place: TextPosition?, to collector: ListCollector
-    ) {
-        guard let place else { return }
-        guard let name = fields["Filename"] else {
-            let name = fields["Package"]?.value ?? "a paragraph"
-            return collector.leaveOut(name, "it has no Filename", at: place)
+extension [ListLine] {
+    /// The names of the fields with which a text begins, to the first line that is none.
+    var fieldsOfFirstParagraph: Set<String> {
+        var names: Set<String> = []
+        var last: Int?
+        for line in self {
+            // Blank lines are not among the lines.
+            if let last, line.number > last + 1 { break }
+            last = line.number
+            guard line.isIndented || line.fieldName != nil else { break }
+            if let name = line.fieldName { names.insert(String(name)) }
         }
-        var entry = ListEntry(
-            named: ListWord(value: name.value.withoutDotSlash, place: name.place))
-        entry.place = place
-        entry.size = fields["Size"]
-        entry.tags = [fields["Package"], fields["Priority"]].compactMap { $0?.value }
-        let strong: [(Substring, DigestAlgorithm)] = [("SHA256", .sha256), ("SHA512", .sha512)]
-        for (field, algorithm) in strong {
-            if let hex = fields[field] { entry.digests.append((algorithm, hex)) }
-        }
-        if entry.digests.isEmpty, let hex = fields["SHA1"] { entry.digests = [(.sha1, hex)] }
-        if entry.digests.isEmpty, let hex = fields["MD5sum"] { entry.digests = [(.md5, hex)] }
-        collector.add(entry)
+        return names
     }
 }

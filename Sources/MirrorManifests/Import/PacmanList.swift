@@ -1,12 +1,12 @@
 internal import MirrorModel
 
-/// The packages in a database of pacman: `%NAME%` on a line, and its values on the lines below.
-enum PacmanList {
-    static var kind: ListKind {
+extension ListKind {
+    /// The packages in a database of pacman: `%NAME%` on a line, and its values on the lines below.
+    static var pacman: ListKind {
         ListKind("a pacman database", "plain text", .text(read), .line { $0.text == "%FILENAME%" })
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var fields: [Substring: ListWord] = [:]
         var field: Substring?
         for line in text {

@@ -1,12 +1,12 @@
 internal import MirrorModel
 
-/// Pipfile.lock: the digests of each package's files, which a package index has.
-enum PipfileList {
-    static var kind: ListKind {
+extension ListKind {
+    /// Pipfile.lock: the digests of each package's files, which a package index has.
+    static var pipfile: ListKind {
         ListKind("Pipfile.lock", "JSON", .tree(read), .json(keys: ["_meta"]))
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         let sources = tree["_meta"]?["sources"]?.elements ?? []
         var indexes: [String: SourceURL] = [:]
         for source in sources {
@@ -52,8 +52,8 @@ enum PipfileList {
     private static func add(
         _ url: ListWord, _ member: JSONTree.Member, to collector: ListCollector
     ) {
-        guard URLList.isURL(url.value), collector.speaks(url) else {
-            if !URLList.isURL(url.value) {
+        guard url.value.isURL, collector.speaks(url) else {
+            if !url.value.isURL {
                 collector.leaveOut(
                     member.key, "it is a folder or a file of a project", at: url.place)
             }

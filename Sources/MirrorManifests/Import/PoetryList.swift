@@ -1,13 +1,13 @@
 internal import MirrorModel
 
-/// poetry.lock: the names and digests of each package's files, which a package index has.
-enum PoetryList {
-    static var kind: ListKind {
+extension ListKind {
+    /// poetry.lock: the names and digests of each package's files, which a package index has.
+    static var poetry: ListKind {
         ListKind(
             "poetry.lock", "TOML", .tree(read), .toml { $0["metadata"]?["content-hash"] != nil })
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         let metadata = tree["metadata"]
         var withoutIndex: [TextPosition] = []
         for package in tree["package"]?.elements ?? [] {
@@ -76,7 +76,7 @@ extension Digest {
     /// Takes `sha256:…`, or digits alone, whose number tells the algorithm; nil for anything else.
     init?(declared text: String) {
         let (name, hex) = text.halves(atFirst: ":") ?? ("", text[...])
-        let algorithm = DigestAlgorithm(rawValue: name.lowercased()) ?? SumsList.algorithm(of: hex)
+        let algorithm = DigestAlgorithm(rawValue: name.lowercased()) ?? DigestAlgorithm(ofHex: hex)
         guard let algorithm else { return nil }
         self.init(algorithm, hex: hex)
     }

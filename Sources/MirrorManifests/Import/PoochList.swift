@@ -1,20 +1,20 @@
 internal import MirrorModel
 
-/// A registry of pooch: `NAME DIGEST [URL]` on each line, the digest a sha256 or `ALGORITHM:DIGITS`.
-enum PoochList {
-    static var kind: ListKind {
+extension ListKind {
+    /// A registry of pooch: `NAME DIGEST [URL]` on each line, the digest a sha256 or `ALGORITHM:DIGITS`.
+    static var pooch: ListKind {
         ListKind("a pooch registry", "plain text", .text(read), .grammar(flaw))
     }
 
-    static func flaw(_ line: ListLine) -> String? {
+    private static func flaw(_ line: ListLine) -> String? {
         guard let words = words(of: line), words.count == 2 || words.count == 3 else {
             return "is not a name, a digest and perhaps a URL"
         }
         guard isDigest(words[1].value) else { return "has no digest behind its name" }
-        return words.count == 2 || URLList.isURL(words[2].value) ? nil : "has no URL at its end"
+        return words.count == 2 || words[2].value.isURL ? nil : "has no URL at its end"
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
                 collector.refuse(line, flaw)
@@ -50,7 +50,7 @@ enum PoochList {
             }
             return isName && !name.isEmpty && Hex.decode(hex.utf8) != nil && !hex.isEmpty
         }
-        return SumsList.algorithm(of: text[...]) == .sha256
+        return DigestAlgorithm(ofHex: text[...]) == .sha256
     }
 
     /// The words of a line, with quotation marks and backslashes as a shell has them; nil if a mark is

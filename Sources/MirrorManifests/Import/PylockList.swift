@@ -1,14 +1,14 @@
 internal import MirrorModel
 
-/// pylock.toml (PEP 751): wheels, sdist and archive of each package.
-enum PylockList {
-    static var kind: ListKind {
+extension ListKind {
+    /// pylock.toml (PEP 751): wheels, sdist and archive of each package.
+    static var pylock: ListKind {
         ListKind(
             "pylock.toml", "TOML", .tree(read),
             .toml { $0["lock-version"] != nil && $0["packages"] != nil })
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["packages"]?.elements ?? [] {
             let wheels = package["wheels"]?.elements ?? []
             let name = package["name"]?.string.map { [$0] } ?? []
@@ -39,7 +39,7 @@ enum PylockList {
         entry.url = url
         entry.folder = "python"
         if let name = file["name"]?.word, name.value != collector.lastSegment(of: url)?.value {
-            entry.path = ListWord(value: "python/" + name.value, place: name.place)
+            entry.path = name.with("python/" + name.value)
         }
         entry.size = file["size"]?.number
         entry.tags = tags

@@ -1,16 +1,17 @@
 internal import MirrorModel
 
-/// `repomd.xml` and `primary.xml`: each `data`, and each `package`, is a file.
-final class RepositoryDialect: ListDialect {
-    static var kindOfIndex: ListKind {
-        kind("repomd.xml", .root("repomd", in: "http://linux.duke.edu/metadata/repo"))
+extension ListKind {
+    /// `repomd.xml` of an RPM repository.
+    static var repomd: ListKind {
+        rpm("repomd.xml", .root("repomd", in: "http://linux.duke.edu/metadata/repo"))
     }
 
-    static var kindOfPackages: ListKind {
-        kind("primary.xml", .root("metadata", in: "http://linux.duke.edu/metadata/common"))
+    /// `primary.xml` of an RPM repository.
+    static var rpmPrimary: ListKind {
+        rpm("primary.xml", .root("metadata", in: "http://linux.duke.edu/metadata/common"))
     }
 
-    private static func kind(_ title: String, _ evidence: ListKind.Evidence) -> ListKind {
+    private static func rpm(_ title: String, _ evidence: Evidence) -> ListKind {
         ListKind(
             title, "XML", .dialect { RepositoryDialect($0) }, evidence,
             base: { url in
@@ -18,7 +19,10 @@ final class RepositoryDialect: ListDialect {
                 return url.beside(folder == "repodata" ? "../" : "./")
             })
     }
+}
 
+/// Each `data` of repomd.xml, and each `package` of primary.xml, is a file.
+private final class RepositoryDialect: ListDialect {
     private var entry: ListEntry?
     private var digest: (algorithm: String, hex: ListWord)?
 
@@ -35,7 +39,7 @@ final class RepositoryDialect: ListDialect {
         switch element.name {
         case "location": setLocation(element)
         case "size" where path.first == "metadata":
-            entry?.size = element.attribute("package").map(ListWord.init)
+            entry?.size = element.attribute("package")
         default: break
         }
     }
@@ -51,12 +55,12 @@ final class RepositoryDialect: ListDialect {
     }
 
     private func setLocation(_ element: XMLElement) {
-        guard let href = element.attribute("href").map(ListWord.init) else { return }
+        guard let href = element.attribute("href") else { return }
         entry?.path = href
         guard let base = element.attribute("xml:base") else { return }
         let slash = base.value.utf8.last == UInt8(ascii: "/") ? "" : "/"
         let reference = SourceURL.reference(toName: href.value).dropFirst(2)
-        entry?.url = ListWord(value: base.value + slash + reference, place: base.place)
+        entry?.url = base.with(base.value + slash + reference)
     }
 
     private func finish() {

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// pip's requirements.txt: requirements that have a URL or a hash.
-///
-/// Only a package index knows the files of a requirement without a URL; there its hashes find them.
-enum RequirementsList {
-    static var kind: ListKind {
+extension ListKind {
+    /// pip's requirements.txt: requirements that have a URL or a hash.
+    ///
+    /// Only a package index knows the files of a requirement without a URL; there its hashes find them.
+    static var requirements: ListKind {
         ListKind(
             "requirements.txt", "plain text", .text(read),
             .line { $0.words.contains { $0.hasPrefix("--hash=") } }, .grammar(flawOfStart))
@@ -23,9 +23,9 @@ enum RequirementsList {
         return text.hasPrefix("-") && !isOption ? "is no requirement and no option" : flaw(line)
     }
 
-    static func flaw(_ line: ListLine) -> String? {
+    private static func flaw(_ line: ListLine) -> String? {
         let text = line.trimmed
-        if text.hasPrefix("-") || URLList.isURL(text) { return nil }
+        if text.hasPrefix("-") || text.isURL { return nil }
         let name = text.utf8.prefix { byte in
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
                 || "-_.".utf8.contains(byte)
@@ -36,7 +36,7 @@ enum RequirementsList {
             ? nil : "is no requirement such as name==1.0 or name @ https://…"
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         let lines = logicalLines(of: text)
         let index = collector.hint.index ?? ownIndex(in: lines)
         var withoutIndex: [TextPosition] = []
@@ -99,14 +99,14 @@ enum RequirementsList {
             }
             digests.append(digest)
         }
-        collector.addProject(ListWord(value: String(name), place: first.place), digests, at: index)
+        collector.addProject(first.with(name), digests, at: index)
     }
 
     private static func hashes(in words: [ListWord]) -> [ListWord] {
         var hashes: [ListWord] = []
         for (position, word) in words.enumerated() {
             if word.value.hasPrefix("--hash=") {
-                hashes.append(ListWord(value: String(word.value.dropFirst(7)), place: word.place))
+                hashes.append(word.with(word.value.dropFirst(7)))
             } else if word.value == "--hash", position + 1 < words.count {
                 hashes.append(words[position + 1])
             }
@@ -125,7 +125,7 @@ enum RequirementsList {
             }
             let goesOn = words.last?.value.utf8.last == UInt8(ascii: "\\")
             if goesOn, let last = words.popLast(), last.value.utf8.count > 1 {
-                words.append(ListWord(value: String(last.value.dropLast()), place: last.place))
+                words.append(last.with(last.value.dropLast()))
             }
             if isContinued, let last = lines.indices.last {
                 lines[last] += words
@@ -143,7 +143,7 @@ enum RequirementsList {
     ) {
         let (name, own) = option.value.halves(atFirst: "=") ?? (option.value[...], "")
         let rest = value.map { " " + $0.value } ?? (own.isEmpty ? "" : " " + own)
-        let entry = ListWord(value: name + rest, place: option.place)
+        let entry = option.with(name + rest)
         switch name {
         case "-r", "--requirement":
             collector.leaveOut(entry, "another list; sync it beside this one")
@@ -158,20 +158,20 @@ enum RequirementsList {
     /// `URL`, `name @ URL` or `name@URL`.
     private static func url(in words: [ListWord]) -> ListWord? {
         guard let first = words.first else { return nil }
-        if URLList.isURL(first.value) { return first }
+        if first.value.isURL { return first }
         if let at = words.firstIndex(where: { $0.value == "@" }), at + 1 < words.count, at <= 2 {
-            return URLList.isURL(words[at + 1].value) ? words[at + 1] : nil
+            return words[at + 1].value.isURL ? words[at + 1] : nil
         }
-        guard let (_, url) = first.value.halves(atFirst: "@"), URLList.isURL(url) else {
+        guard let (_, url) = first.value.halves(atFirst: "@"), url.isURL else {
             return nil
         }
-        return ListWord(value: String(url), place: first.place)
+        return first.with(url)
     }
 
     private static func add(_ url: ListWord, _ words: [ListWord], to collector: ListCollector) {
         var entry = ListEntry(at: url.place)
         let (address, fragment) = url.value.halves(atFirst: "#") ?? (url.value[...], "")
-        entry.url = ListWord(value: String(address), place: url.place)
+        entry.url = url.with(address)
         guard !address.hasPrefix("git+"), collector.speaks(url) else {
             if address.hasPrefix("git+") {
                 collector.leaveOut(words.first ?? url, "a repository, not a file")
@@ -184,7 +184,7 @@ enum RequirementsList {
                 url, "\(Quoted(hash.value, limit: 40)) is no hash such as sha256:…")
         }
         for part in fragment.parts(at: "&") {
-            _ = entry.addDigest(ListWord(value: String(part), place: url.place), at: "=")
+            _ = entry.addDigest(url.with(part), at: "=")
         }
         collector.add(entry)
     }

@@ -1,28 +1,21 @@
 internal import MirrorModel
 
-/// Checksums as sha256sum(1) and the like write them, in GNU's form and in that of the BSDs.
-///
-/// The number of digits, or the name before the parentheses, tells the algorithm. A digest alone, as
-/// Maven writes them, is of the file that the list is named after: `a.jar` for `a.jar.sha1`.
-enum SumsList {
-    static var kind: ListKind {
+extension ListKind {
+    /// Checksums as sha256sum(1) and the like write them, in GNU's form and in that of the BSDs.
+    ///
+    /// The number of digits, or the name before the parentheses, tells the algorithm. A digest alone, as
+    /// Maven writes them, is of the file that the list is named after: `a.jar` for `a.jar.sha1`.
+    static var sums: ListKind {
         ListKind(
             "a list of checksums", "plain text", .text(read), .lines(isDigestAlone), .grammar(flaw))
     }
 
-    /// A line that was understood.
-    struct Sum {
-        let algorithm: DigestAlgorithm
-        let hex: ListWord
-        var name: ListWord
-    }
-
-    static func flaw(_ line: ListLine) -> String? {
+    private static func flaw(_ line: ListLine) -> String? {
         sum(in: line) == nil && otherSum(in: line) == nil
             ? "is no digest and a name, as sha256sum writes them" : nil
     }
 
-    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         let single = Array(text.telling.prefix(2))
         if single.count == 1, addSingle(single[0], to: collector) { return }
         var sizes: [String: ListWord] = [:]
@@ -31,7 +24,7 @@ enum SumsList {
                 if let (name, size) = sizeNote(in: line) { sizes[name] = size }
                 continue
             }
-            guard let sum = sum(in: line) else {
+            guard var entry = sum(in: line) else {
                 if let other = otherSum(in: line) {
                     collector.leaveOut(
                         other.name, "its digest is \(other.kind), which mirror does not compute")
@@ -40,27 +33,25 @@ enum SumsList {
                 collector.refuse(line, flaw(line) ?? "")
                 continue
             }
-            if sum.name.value == "-" {
+            if entry.path?.value == "-" {
                 collector.note("left out: made of a standard input", "sum", at: line.place)
                 continue
             }
-            var entry = ListEntry(named: sum.name)
-            entry.digests = [(sum.algorithm, sum.hex)]
-            entry.size = sizes[sum.name.value]
+            entry.size = entry.path.flatMap { sizes[$0.value] }
             collector.add(entry)
         }
     }
 
     /// Whether the only line of a text is a digest without a name.
-    static func isDigestAlone(_ lines: [ListLine]) -> Bool {
-        lines.count == 1 && algorithm(of: lines[0].trimmed) != nil
+    private static func isDigestAlone(_ lines: [ListLine]) -> Bool {
+        lines.count == 1 && DigestAlgorithm(ofHex: lines[0].trimmed) != nil
     }
 
     /// Adds the file of a list that is named after it; false if the line names a file of its own.
     private static func addSingle(_ line: ListLine, to collector: ListCollector) -> Bool {
         let words = line.words
         let end = words.count == 1 ? line.text.endIndex : words.dropFirst().first?.startIndex
-        guard let hex = words.first, let algorithm = algorithm(of: hex), let end else {
+        guard let hex = words.first, let algorithm = DigestAlgorithm(ofHex: hex), let end else {
             return false
         }
         let name = words.count == 1 ? "" : line.text[end...].drop { $0 == "*" }
@@ -99,13 +90,15 @@ enum SumsList {
         return (String(name).trimmed, line.word(size))
     }
 
-    static func sum(in line: ListLine) -> Sum? { plain(line) ?? tagged(line) }
+    /// The file that a line names, with its digest.
+    private static func sum(in line: ListLine) -> ListEntry? { plain(line) ?? tagged(line) }
 
     /// `HEX  NAME` or `HEX *NAME`; a backslash before them says that the name has escapes.
-    private static func plain(_ line: ListLine) -> Sum? {
+    private static func plain(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
-        guard let (hex, rest) = text.halves(atFirst: " "), let algorithm = algorithm(of: hex)
+        guard let (hex, rest) = text.halves(atFirst: " "),
+            let algorithm = DigestAlgorithm(ofHex: hex)
         else { return nil }
         let isMarked = rest.utf8.first == 0x20 || rest.utf8.first == UInt8(ascii: "*")
         let name = isMarked ? Substring(rest.utf8.dropFirst()) : rest
@@ -113,7 +106,7 @@ enum SumsList {
     }
 
     /// `SHA256 (NAME) = HEX`, or openssl's `SHA256(NAME)= HEX`.
-    private static func tagged(_ line: ListLine) -> Sum? {
+    private static func tagged(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
         guard let (kind, rest) = text.halves(atFirst: "("),
@@ -122,7 +115,8 @@ enum SumsList {
         else { return nil }
         let hex = value.drop { $0 == " " }
         let plain = kind.filter { $0 != " " && $0 != "-" }.lowercased()
-        guard let algorithm = DigestAlgorithm(rawValue: plain), self.algorithm(of: hex) == algorithm
+        guard let algorithm = DigestAlgorithm(rawValue: plain),
+            DigestAlgorithm(ofHex: hex) == algorithm
         else { return nil }
         return sum(algorithm, hex, name, isEscaped: isEscaped, line)
     }
@@ -145,17 +139,43 @@ enum SumsList {
     private static func sum(
         _ algorithm: DigestAlgorithm, _ hex: Substring, _ name: Substring, isEscaped: Bool,
         _ line: ListLine
-    ) -> Sum? {
+    ) -> ListEntry? {
         guard !name.isEmpty else { return nil }
         var word = line.word(name)
-        if isEscaped { word.value = SumsEscapes.unescaped(word.value) }
+        if isEscaped { word.value = unescaped(word.value) }
         word.value = word.value.withoutDotSlash
-        return Sum(algorithm: algorithm, hex: line.word(hex), name: word)
+        var entry = ListEntry(named: word)
+        entry.digests = [(algorithm, line.word(hex))]
+        return entry
     }
 
+    /// A name with `\\`, `\n` and `\r` as what they stand for.
+    private static func unescaped(_ name: String) -> String {
+        var bytes: [UInt8] = []
+        var isEscape = false
+        for byte in name.utf8 {
+            if isEscape {
+                isEscape = false
+                bytes.append(
+                    byte == UInt8(ascii: "n") ? 0x0A : byte == UInt8(ascii: "r") ? 0x0D : byte)
+            } else if byte == UInt8(ascii: "\\") {
+                isEscape = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension DigestAlgorithm {
     /// The algorithm whose values have so many digits; nil if the text is no value.
-    static func algorithm(of hex: Substring) -> DigestAlgorithm? {
-        guard Hex.decode(hex.utf8) != nil else { return nil }
-        return DigestAlgorithm.allCases.first { $0.byteCount * 2 == hex.utf8.count }
+    init?(ofHex hex: Substring) {
+        guard Hex.decode(hex.utf8) != nil,
+            let found = DigestAlgorithm.allCases.first(where: {
+                $0.byteCount * 2 == hex.utf8.count
+            })
+        else { return nil }
+        self = found
     }
 }

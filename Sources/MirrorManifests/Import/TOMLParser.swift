@@ -3,160 +3,11 @@ internal import MirrorModel
 /// Reads TOML 1.0 into a tree with the place of each part.
 ///
 /// It is strict where two readers may read differently: duplicate keys, tables that are opened
-/// twice.
+/// twice. A date is kept as its text.
 struct TOMLParser {
     /// How many arrays and inline tables may be open at once, and how many parts a key may have.
     static let deepest = 32
 
-    private var scanner: TOMLScanner
-    /// How many arrays and inline tables are open.
-    private var depth = 0
-    private let root = TOMLTable(at: TextPosition(), kind: .header)
-
-    /// Reads a whole document, which is valid UTF-8. Errors go to the log.
-    static func tree(of text: ListText, log: DiagnosticLog) throws(DecodingStop) -> JSONTree {
-        var parser = TOMLParser(
-            scanner: TOMLScanner(ListText.withoutMark(try text.whole()), log: log))
-        try parser.parse()
-        return parser.root.tree
-    }
-
-    private init(scanner: TOMLScanner) { self.scanner = scanner }
-
-    private mutating func parse() throws(DecodingStop) {
-        var table = root
-        while true {
-            try scanner.skipSpace()
-            guard let byte = scanner.peek else { return }
-            if byte == UInt8(ascii: "[") {
-                table = try header()
-            } else {
-                try pair(in: table)
-            }
-            try scanner.endLine()
-        }
-    }
-
-    /// `[a.b]` or `[[a.b]]`.
-    private mutating func header() throws(DecodingStop) -> TOMLTable {
-        let start = scanner.place
-        let isArray = scanner.take("[[")
-        if !isArray { scanner.step() }
-        let keys = try key()
-        guard scanner.take(isArray ? "]]" : "]") else {
-            throw scanner.fail("\(isArray ? "]]" : "]") is missing behind the table's name")
-        }
-        var table = root
-        for part in keys.dropLast() {
-            guard let next = table.descend(part, as: .header) else { throw refuse(part) }
-            table = next
-        }
-        guard let last = keys.last, let opened = table.open(last, isArray: isArray, at: start)
-        else { throw keys.last.map(refuse) ?? scanner.fail("a table without a name") }
-        return opened
-    }
-
-    /// `a.b = value`.
-    private mutating func pair(in table: TOMLTable) throws(DecodingStop) {
-        let keys = try key()
-        guard scanner.take("=") else { throw scanner.fail("= is missing behind the key") }
-        scanner.skipBlanks()
-        let item = try value()
-        var table = table
-        for part in keys.dropLast() {
-            guard let next = table.descend(part, as: .dotted) else { throw refuse(part) }
-            table = next
-        }
-        guard let last = keys.last, table.put(last, item) else {
-            throw keys.last.map(refuse) ?? scanner.fail("a value without a key")
-        }
-    }
-
-    private func refuse(_ key: ListWord) -> DecodingStop {
-        scanner.fail("the key \(Quoted(key.value)) is here a second time; keep one", at: key.place)
-    }
-
-    /// The parts of a key, with the blanks around it.
-    private mutating func key() throws(DecodingStop) -> [ListWord] {
-        var parts: [ListWord] = []
-        repeat {
-            scanner.skipBlanks()
-            let start = scanner.place
-            parts.append(ListWord(value: try scanner.keyPart(), place: start))
-            scanner.skipBlanks()
-            guard parts.count <= Self.deepest else {
-                throw scanner.fail("a key of more than \(Self.deepest) parts", at: start)
-            }
-        } while scanner.take(".")
-        return parts
-    }
-}
-
-// MARK: Values
-
-extension TOMLParser {
-    /// Reads a value.
-    private mutating func value() throws(DecodingStop) -> JSONTree {
-        let start = scanner.place
-        switch scanner.peek {
-        case UInt8(ascii: "\""), UInt8(ascii: "'"):
-            return JSONTree(.string(try scanner.string()), at: start)
-        case UInt8(ascii: "["): return JSONTree(.array(try array()), at: start)
-        case UInt8(ascii: "{"): return try inlineTable(at: start)
-        case nil: throw scanner.fail("the text ends where a value should be; was it cut off?")
-        default: return JSONTree(try scanner.plainValue(), at: start)
-        }
-    }
-
-    private mutating func array() throws(DecodingStop) -> [JSONTree] {
-        try open()
-        var elements: [JSONTree] = []
-        while true {
-            try scanner.skipSpace()
-            if scanner.take("]") { break }
-            elements.append(try value())
-            try scanner.skipSpace()
-            if scanner.take(",") { continue }
-            guard scanner.take("]") else { throw scanner.fail("a comma or ] is missing here") }
-            break
-        }
-        depth -= 1
-        return elements
-    }
-
-    private mutating func inlineTable(at start: TextPosition) throws(DecodingStop) -> JSONTree {
-        try open()
-        let table = TOMLTable(at: start, kind: .inline)
-        scanner.skipBlanks()
-        var isOpen = !scanner.take("}")
-        while isOpen {
-            try pair(in: table)
-            scanner.skipBlanks()
-            if scanner.take(",") {
-                scanner.skipBlanks()
-                continue
-            }
-            guard scanner.take("}") else { throw scanner.fail("a comma or } is missing here") }
-            isOpen = false
-        }
-        depth -= 1
-        return table.tree
-    }
-
-    private mutating func open() throws(DecodingStop) {
-        guard depth < Self.deepest else {
-            throw scanner.fail("more than \(Self.deepest) levels of arrays and tables")
-        }
-        depth += 1
-        scanner.step()
-    }
-}
-
-/// Takes what a TOML text is made of: blanks, comments, strings, and values that stand without marks.
-///
-/// The scanner knows where it is, and checks each text by itself. What may follow what, the parser
-/// knows. A date is kept as its text.
-struct TOMLScanner {
     /// The greatest length of a text in bytes.
     static let longestText = 1 << 20
 
@@ -166,19 +17,160 @@ struct TOMLScanner {
     private var line = 1
     private var lineStart = 0
     private var continuations = 0
+    /// How many arrays and inline tables are open.
+    private var depth = 0
+    private let root = TOMLTable(at: TextPosition(), kind: .header)
 
-    /// Takes a text that is valid UTF-8.
-    init(_ bytes: [UInt8], log: DiagnosticLog) { (self.bytes, self.log) = (bytes, log) }
+    /// Reads a whole document, which is valid UTF-8. Errors go to the log.
+    static func tree(of text: ListText, log: DiagnosticLog) throws(DecodingStop) -> JSONTree {
+        var parser = TOMLParser(ListText.withoutMark(try text.whole()), log: log)
+        try parser.parse()
+        return parser.root.tree
+    }
 
+    private init(_ bytes: [UInt8], log: DiagnosticLog) { (self.bytes, self.log) = (bytes, log) }
+
+    private mutating func parse() throws(DecodingStop) {
+        var table = root
+        while true {
+            try skipSpace()
+            guard let byte = peek else { return }
+            if byte == UInt8(ascii: "[") {
+                table = try header()
+            } else {
+                try pair(in: table)
+            }
+            try endLine()
+        }
+    }
+
+    /// `[a.b]` or `[[a.b]]`.
+    private mutating func header() throws(DecodingStop) -> TOMLTable {
+        let start = place
+        let isArray = take("[[")
+        if !isArray { step() }
+        let keys = try key()
+        guard take(isArray ? "]]" : "]") else {
+            throw fail("\(isArray ? "]]" : "]") is missing behind the table's name")
+        }
+        var table = root
+        for part in keys.dropLast() {
+            guard let next = table.descend(part, as: .header) else { throw refuse(part) }
+            table = next
+        }
+        guard let last = keys.last, let opened = table.open(last, isArray: isArray, at: start)
+        else { throw keys.last.map(refuse) ?? fail("a table without a name") }
+        return opened
+    }
+
+    /// `a.b = value`.
+    private mutating func pair(in table: TOMLTable) throws(DecodingStop) {
+        let keys = try key()
+        guard take("=") else { throw fail("= is missing behind the key") }
+        skipBlanks()
+        let item = try value()
+        var table = table
+        for part in keys.dropLast() {
+            guard let next = table.descend(part, as: .dotted) else { throw refuse(part) }
+            table = next
+        }
+        guard let last = keys.last, table.put(last, item) else {
+            throw keys.last.map(refuse) ?? fail("a value without a key")
+        }
+    }
+
+    private func refuse(_ key: ListWord) -> DecodingStop {
+        fail("the key \(Quoted(key.value)) is here a second time; keep one", at: key.place)
+    }
+
+    /// The parts of a key, with the blanks around it.
+    private mutating func key() throws(DecodingStop) -> [ListWord] {
+        var parts: [ListWord] = []
+        repeat {
+            skipBlanks()
+            let start = place
+            parts.append(ListWord(value: try keyPart(), place: start))
+            skipBlanks()
+            guard parts.count <= Self.deepest else {
+                throw fail("a key of more than \(Self.deepest) parts", at: start)
+            }
+        } while take(".")
+        return parts
+    }
+}
+
+// MARK: Values
+
+extension TOMLParser {
+    /// Reads a value.
+    private mutating func value() throws(DecodingStop) -> JSONTree {
+        let start = place
+        switch peek {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"):
+            return JSONTree(.string(try string()), at: start)
+        case UInt8(ascii: "["): return JSONTree(.array(try array()), at: start)
+        case UInt8(ascii: "{"): return try inlineTable(at: start)
+        case nil: throw fail("the text ends where a value should be; was it cut off?")
+        default: return JSONTree(try plainValue(), at: start)
+        }
+    }
+
+    private mutating func array() throws(DecodingStop) -> [JSONTree] {
+        try open()
+        var elements: [JSONTree] = []
+        while true {
+            try skipSpace()
+            if take("]") { break }
+            elements.append(try value())
+            try skipSpace()
+            if take(",") { continue }
+            guard take("]") else { throw fail("a comma or ] is missing here") }
+            break
+        }
+        depth -= 1
+        return elements
+    }
+
+    private mutating func inlineTable(at start: TextPosition) throws(DecodingStop) -> JSONTree {
+        try open()
+        let table = TOMLTable(at: start, kind: .inline)
+        skipBlanks()
+        var isOpen = !take("}")
+        while isOpen {
+            try pair(in: table)
+            skipBlanks()
+            if take(",") {
+                skipBlanks()
+                continue
+            }
+            guard take("}") else { throw fail("a comma or } is missing here") }
+            isOpen = false
+        }
+        depth -= 1
+        return table.tree
+    }
+
+    private mutating func open() throws(DecodingStop) {
+        guard depth < Self.deepest else {
+            throw fail("more than \(Self.deepest) levels of arrays and tables")
+        }
+        depth += 1
+        step()
+    }
+}
+
+// MARK: Blanks, comments and keys
+
+extension TOMLParser {
     /// The next byte; nil at the end.
-    var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
+    private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
-    var place: TextPosition {
+    private var place: TextPosition {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
     /// Consumes a byte.
-    mutating func step() {
+    private mutating func step() {
         if bytes[at] == 0x0A {
             (line, lineStart, continuations) = (line + 1, at + 1, 0)
         } else if bytes[at] & 0xC0 == 0x80 {
@@ -188,19 +180,19 @@ struct TOMLScanner {
     }
 
     /// Consumes `text` if it comes next; false otherwise.
-    mutating func take(_ text: StaticString) -> Bool {
+    private mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[at...].starts(with: wanted) else { return false }
         for _ in wanted { step() }
         return true
     }
 
-    mutating func skipBlanks() {
+    private mutating func skipBlanks() {
         while let byte = peek, byte == 0x20 || byte == 0x09 { step() }
     }
 
     /// Consumes blanks, line ends and comments.
-    mutating func skipSpace() throws(DecodingStop) {
+    private mutating func skipSpace() throws(DecodingStop) {
         while let byte = peek {
             switch byte {
             case 0x20, 0x09, 0x0A: step()
@@ -211,13 +203,13 @@ struct TOMLScanner {
         }
     }
 
-    func fail(_ message: String, at place: TextPosition? = nil) -> DecodingStop {
+    private func fail(_ message: String, at place: TextPosition? = nil) -> DecodingStop {
         log.error(at: place ?? self.place, message)
         return .refused
     }
 
     /// Consumes a comment up to the end of its line.
-    mutating func skipComment() throws(DecodingStop) {
+    private mutating func skipComment() throws(DecodingStop) {
         while let byte = peek, byte != 0x0A {
             if byte < 0x20, byte != 0x09, byte != 0x0D {
                 throw fail("a control character in a comment")
@@ -227,7 +219,7 @@ struct TOMLScanner {
     }
 
     /// Consumes what may stand behind a value, up to the end of the line.
-    mutating func endLine() throws(DecodingStop) {
+    private mutating func endLine() throws(DecodingStop) {
         skipBlanks()
         if peek == UInt8(ascii: "#") { try skipComment() }
         if peek == 0x0D, at + 1 < bytes.count, bytes[at + 1] == 0x0A { step() }
@@ -236,7 +228,7 @@ struct TOMLScanner {
     }
 
     /// One part of a key, in quotation marks or without.
-    mutating func keyPart() throws(DecodingStop) -> String {
+    private mutating func keyPart() throws(DecodingStop) -> String {
         if let mark = peek, mark == 0x22 || mark == 0x27 { return try shortString(mark) }
         let start = at
         while let byte = peek, isBare(byte) { step() }
@@ -252,9 +244,9 @@ struct TOMLScanner {
 
 // MARK: Strings
 
-extension TOMLScanner {
+extension TOMLParser {
     /// Reads a string of any kind; the next byte is its opening mark.
-    mutating func string() throws(DecodingStop) -> String {
+    private mutating func string() throws(DecodingStop) -> String {
         if take("\"\"\"") { return try longString(UInt8(ascii: "\"")) }
         if take("'''") { return try longString(UInt8(ascii: "'")) }
         return try shortString(peek ?? 0x22)
@@ -354,9 +346,9 @@ extension TOMLScanner {
 
 // MARK: Plain values
 
-extension TOMLScanner {
+extension TOMLParser {
     /// A number, true, false or a date: any value that is no string, array or table.
-    mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
+    private mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
         let (start, startPlace) = (at, place)
         while let byte = peek, isPlain(byte) { step() }
         // The time of a date may stand behind one space.
@@ -373,8 +365,8 @@ extension TOMLScanner {
         case "": throw fail("a value is missing here", at: startPlace)
         default: break
         }
-        if let number = TOMLScanner.number(text) { return .number(number) }
-        guard TOMLScanner.isDate(text) else {
+        if let number = TOMLParser.number(text) { return .number(number) }
+        guard TOMLParser.isDate(text) else {
             throw fail(
                 "\(Quoted(text, limit: 40)) is no value; text stands in quotation marks",
                 at: startPlace)
@@ -420,22 +412,17 @@ final class TOMLTable {
     /// How a table was made, which decides what may add to it.
     enum Kind { case header, implied, dotted, inline }
 
-    private enum Item {
-        case value(JSONTree)
-        case table(TOMLTable)
-        case tables(Tables)
-    }
-
-    /// The tables of an array. An object, because an array in a case would be copied to add to it.
-    private final class Tables {
-        var all: [TOMLTable]
-
-        init(_ first: TOMLTable) { all = [first] }
+    /// A key with its value, its table, or its array of tables.
+    private struct Member {
+        let key: ListWord
+        var value: JSONTree?
+        var tables: [TOMLTable] = []
+        var isArray = false
     }
 
     private let place: TextPosition
     private var kind: Kind
-    private var members: [(key: ListWord, item: Item)] = []
+    private var members: [Member] = []
     private var positions: [String: Int] = [:]
 
     init(at place: TextPosition, kind: Kind) { (self.place, self.kind) = (place, kind) }
@@ -444,65 +431,57 @@ final class TOMLTable {
     func descend(_ key: ListWord, as kind: Kind) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: key.place, kind: kind == .header ? .implied : kind)
-            append(key, .table(table))
+            append(Member(key: key, tables: [table]))
             return table
         }
-        switch members[position].item {
-        case .table(let table):
-            if table.kind == .inline { return nil }
-            return kind == .dotted && table.kind != .dotted ? nil : table
-        case .tables(let tables): return kind == .header ? tables.all.last : nil
-        case .value: return nil
-        }
+        guard let table = members[position].tables.last else { return nil }
+        if members[position].isArray { return kind == .header ? table : nil }
+        if table.kind == .inline { return nil }
+        return kind == .dotted && table.kind != .dotted ? nil : table
     }
 
     /// The table that a header opens; nil if it was opened before, or something else is there.
     func open(_ key: ListWord, isArray: Bool, at place: TextPosition) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: place, kind: .header)
-            append(key, isArray ? .tables(Tables(table)) : .table(table))
+            append(Member(key: key, tables: [table], isArray: isArray))
             return table
         }
-        switch members[position].item {
-        case .table(let table) where !isArray && table.kind == .implied:
-            table.kind = .header
-            return table
-        case .tables(let tables) where isArray:
+        guard let last = members[position].tables.last, members[position].isArray == isArray
+        else { return nil }
+        if isArray {
             let table = TOMLTable(at: place, kind: .header)
-            tables.all.append(table)
+            members[position].tables.append(table)
             return table
-        default: return nil
         }
+        guard last.kind == .implied else { return nil }
+        last.kind = .header
+        return last
     }
 
     /// Sets a value; false if the key is there.
     func put(_ key: ListWord, _ value: JSONTree) -> Bool {
         guard positions[key.value] == nil else { return false }
-        append(key, .value(value))
+        append(Member(key: key, value: value))
         return true
     }
 
-    private func append(_ key: ListWord, _ item: Item) {
-        positions[key.value] = members.count
-        members.append((key, item))
+    private func append(_ member: Member) {
+        positions[member.key.value] = members.count
+        members.append(member)
     }
 
     /// The table as a tree.
     var tree: JSONTree {
-        JSONTree(
-            .object(
-                members.map { member in
-                    JSONTree.Member(
-                        key: member.key.value, place: member.key.place,
-                        value: TOMLTable.tree(of: member.item, at: member.key.place))
-                }), at: place)
-    }
-
-    private static func tree(of item: Item, at place: TextPosition) -> JSONTree {
-        switch item {
-        case .value(let tree): tree
-        case .table(let table): table.tree
-        case .tables(let tables): JSONTree(.array(tables.all.map(\.tree)), at: place)
+        let members = members.map { member in
+            let trees = member.tables.map(\.tree)
+            let place = member.key.place
+            return JSONTree.Member(
+                key: member.key.value, place: place,
+                value: member.isArray
+                    ? JSONTree(.array(trees), at: place)
+                    : member.value ?? trees.first ?? JSONTree(.null, at: place))
         }
+        return JSONTree(.object(members), at: place)
     }
 }

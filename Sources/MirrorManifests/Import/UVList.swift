@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// uv.lock: wheels and sdist of each package.
-enum UVList {
-    static var kind: ListKind {
+extension ListKind {
+    /// uv.lock: wheels and sdist of each package.
+    static var uv: ListKind {
         ListKind(
             "uv.lock", "TOML", .tree(read),
             .toml { tree in
@@ -12,7 +12,7 @@ enum UVList {
             })
     }
 
-    static func read(_ tree: JSONTree, into collector: ListCollector) {
+    private static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["package"]?.elements ?? [] {
             let tags = package["name"]?.string.map { [$0] } ?? []
             for wheel in package["wheels"]?.elements ?? [] {

@@ -180,13 +180,12 @@ extension JSONManifestDecoder {
                 let name = tokens.string
                 let place = tokens.start
                 let token = try tokens.next()
-                if !ForeignKey.isIgnored(name) {
+                if !name.isForeignKey {
                     var value: String?
                     if case .string = token { value = tokens.string }
                     builder.log.error(
-                        at: place, ForeignKey.message(name, value, in: Key.self, as: "key"),
-                        correction: ForeignKey.correction(of: name, in: Key.self)
-                            .map { .value(name, $0) })
+                        at: place, Key.message(about: name, value, as: "key"),
+                        correction: Key.correction(of: name).map { .value(name, $0) })
                 }
                 try tokens.skip(token)
             }

@@ -8,15 +8,10 @@ internal import MirrorModel
 final class MetalinkDialect: XMLDialect {
     static let namespace = "urn:ietf:params:xml:ns:metalink"
 
-    private struct Link {
-        var url: Located<String>
-        var priority: Int
-    }
-
     private let builder: ManifestBuilder
     private var path: [XMLElement?] = []
     private var draft: ResourceDraft?
-    private var links: [Link] = []
+    private var links: [(url: Located<String>, priority: Int)] = []
     private var pieces: PiecesDraft?
 
     init(builder: ManifestBuilder) { self.builder = builder }
@@ -121,7 +116,7 @@ final class MetalinkDialect: XMLDialect {
                     "priority \(Quoted(written.value, limit: 40)) is not a number from 1 to 999999")
             }
         }
-        links.append(Link(url: Located(value: text, place: place), priority: priority))
+        links.append((Located(value: text, place: place), priority))
     }
 
     /// Sorts the sources by priority, the lowest number first, and ends the resource.
@@ -145,42 +140,18 @@ final class MetalinkDialect: XMLDialect {
     }
 }
 
-/// Finds the places for size and hash in a Metalink, before each file's first `url`.
-///
-/// The additions have the same white space as the text around them. Values that are declared already
-/// stay as they are.
-struct MetalinkPinPlaces {
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// The additions, in the order of the text.
-    func changes(for values: [Int: PinnedValues]) -> [TextChange] {
+extension ManifestEdit {
+    /// The additions of size and hash to a Metalink, before each file's first `url`, in the order of the
+    /// text.
+    ///
+    /// They have the same white space as the text around them. Values that are declared already stay as
+    /// they are.
+    func metalinkChanges(_ values: [Int: PinnedValues]) -> [TextChange] {
         var changes: [TextChange] = []
-        var last = -1
-        walk { number, tag in
-            guard tag.localName == "url", number != last, let value = values[number] else { return }
-            last = number
-            let separator = SpaceAround.lineStart(before: tag.start, in: bytes) ?? []
-            let prefix = tag.name.dropLast(tag.localName.count)
-            var text: [UInt8] = []
-            if let size = value.size {
-                text += "<\(prefix)size>\(size)</\(prefix)size>".utf8 + separator
-            }
-            if let sha256 = value.sha256 {
-                text += "<\(prefix)hash type=\"sha-256\">\(sha256)</\(prefix)hash>".utf8
-                text += separator
-            }
-            changes.append(TextChange(tag.start..<tag.start, text))
-        }
-        return changes
-    }
-
-    /// Calls the body with each start tag right inside a file, and the file's number.
-    private func walk(_ body: (_ number: Int, _ tag: XMLTagScanner.Tag) -> Void) {
         var scanner = XMLTagScanner(bytes)
         var depth = 0
         var number = -1
+        var lastChanged = -1
         var isInside = false
         while let tag = scanner.next() {
             if tag.isEnd {
@@ -191,61 +162,72 @@ struct MetalinkPinPlaces {
                 isInside = tag.localName == "file"
                 if isInside { number += 1 }
             }
-            if depth == 2, isInside { body(number, tag) }
+            if depth == 2, isInside, tag.localName == "url", number != lastChanged,
+                let value = values[number]
+            {
+                lastChanged = number
+                changes.append(TextChange(tag.start..<tag.start, metalinkText(value, before: tag)))
+            }
             if !tag.isEmpty { depth += 1 }
+        }
+        return changes
+    }
+
+    private func metalinkText(_ value: PinnedValues, before tag: XMLTagScanner.Tag) -> [UInt8] {
+        let separator = bytes.lineStart(before: tag.start) ?? []
+        let prefix = tag.name.dropLast(tag.localName.count)
+        var text: [UInt8] = []
+        if let size = value.size {
+            text += "<\(prefix)size>\(size)</\(prefix)size>".utf8 + separator
+        }
+        if let sha256 = value.sha256 {
+            text += "<\(prefix)hash type=\"sha-256\">\(sha256)</\(prefix)hash>".utf8
+            text += separator
+        }
+        return text
+    }
+}
+
+extension ManifestWriter {
+    /// Writes a manifest as Metalink 4 (RFC 5854): the size, digests and sources of each resource.
+    static func writeMetalink(
+        _ manifest: Manifest, folder: SourceURL?, to sink: ([UInt8]) throws -> Void
+    ) throws {
+        let start =
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            + "<metalink xmlns=\"\(MetalinkDialect.namespace)\">\n"
+        try write(
+            manifest, from: Array(start.utf8), to: sink, end: "</metalink>\n"
+        ) { resource, bytes in
+            bytes += "  <file".utf8
+            bytes.appendAttribute("name", resource.target.path)
+            bytes += ">\n".utf8
+            if let size = resource.size { bytes += "    <size>\(size)</size>\n".utf8 }
+            for digest in resource.digests {
+                let type = digest.algorithm.textualName
+                bytes += "    <hash type=\"\(type)\">\(digest.hex)</hash>\n".utf8
+            }
+            if let pieces = resource.pieces {
+                bytes += "    <pieces length=\"\(pieces.length)\" type=\"sha-256\">\n".utf8
+                for position in 0..<pieces.count {
+                    bytes += "      <hash>\(Hex.encode(pieces.sha256(at: position)))</hash>\n".utf8
+                }
+                bytes += "    </pieces>\n".utf8
+            }
+            for (position, source) in resource.sources.enumerated() {
+                bytes += "    <url priority=\"\(position + 1)\">".utf8
+                bytes.appendXML(source.url.reference(from: folder), isAttribute: false)
+                bytes += "</url>\n".utf8
+            }
+            bytes += "  </file>\n".utf8
         }
     }
 }
 
-/// Writes a manifest as Metalink 4 (RFC 5854): the size, digests and sources of each resource.
-struct MetalinkEncoder: ManifestEncoder {
-    private var bytes: [UInt8] = []
-    private let folder: SourceURL?
-
-    init(folder: SourceURL?) { self.folder = folder }
-
-    var pendingBytes: Int { bytes.count }
-
-    mutating func take() -> [UInt8] {
-        defer { bytes.removeAll(keepingCapacity: true) }
-        return bytes
-    }
-
-    mutating func begin(_ manifest: Manifest) {
-        bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8
-        bytes += "<metalink xmlns=\"\(MetalinkDialect.namespace)\">\n".utf8
-    }
-
-    mutating func add(_ resource: Resource) {
-        bytes += "  <file".utf8
-        XMLText.appendAttribute("name", resource.target.path, to: &bytes)
-        bytes += ">\n".utf8
-        if let size = resource.size { bytes += "    <size>\(size)</size>\n".utf8 }
-        for digest in resource.digests {
-            let type = MetalinkEncoder.type(of: digest.algorithm)
-            bytes += "    <hash type=\"\(type)\">\(digest.hex)</hash>\n".utf8
-        }
-        if let pieces = resource.pieces {
-            bytes += "    <pieces length=\"\(pieces.length)\" type=\"sha-256\">\n".utf8
-            for position in 0..<pieces.count {
-                bytes += "      <hash>\(Hex.encode(pieces.sha256(at: position)))</hash>\n".utf8
-            }
-            bytes += "    </pieces>\n".utf8
-        }
-        for (position, source) in resource.sources.enumerated() {
-            bytes += "    <url priority=\"\(position + 1)\">".utf8
-            let url = source.url.reference(from: folder)
-            XMLText.append(url, isAttribute: false, to: &bytes)
-            bytes += "</url>\n".utf8
-        }
-        bytes += "  </file>\n".utf8
-    }
-
-    mutating func end() { bytes += "</metalink>\n".utf8 }
-
-    /// IANA's hash function textual names.
-    static func type(of algorithm: DigestAlgorithm) -> String {
-        switch algorithm {
+extension DigestAlgorithm {
+    /// The name that IANA lists among the hash function textual names.
+    var textualName: String {
+        switch self {
         case .md5: "md5"
         case .sha1: "sha-1"
         case .sha256: "sha-256"

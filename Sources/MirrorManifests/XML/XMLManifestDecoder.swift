@@ -2,26 +2,23 @@ internal import MirrorModel
 
 /// Reads a manifest in XML: mirror's own vocabulary, or Metalink 4, by the root element.
 ///
-/// Lists of other programs in XML come in here too.
-struct XMLManifestDecoder {
-    /// The kind of the document.
-    enum Finding {
-        case manifest(DecodedManifest.Notation)
-        case list(ListCollector)
-    }
-
-    private let bytes: ManifestBytes
+/// Lists of other programs in XML come in here too. All elements are passed on to the vocabulary.
+final class XMLManifestDecoder: XMLDialect {
     private let builder: ManifestBuilder
     private let hint: ListHint
+    private var dialect: (any XMLDialect)?
+    private var hasRoot = false
+    /// The notation; nil for a list.
+    private(set) var notation: DecodedManifest.Notation?
+    /// The list; nil for a manifest.
+    private(set) var list: ListCollector?
 
-    init(_ bytes: ManifestBytes, builder: ManifestBuilder, hint: ListHint) {
-        self.bytes = bytes
-        self.builder = builder
-        self.hint = hint
+    init(builder: ManifestBuilder, hint: ListHint) {
+        (self.builder, self.hint) = (builder, hint)
     }
 
     /// Reads the whole document; throws if the rest of it cannot be read.
-    func decode() throws(DecodingStop) -> Finding {
+    func decode(_ bytes: ManifestBytes) throws(DecodingStop) {
         var chunk: [UInt8] = []
         bytes.rewind()
         try bytes.next(&chunk)
@@ -30,10 +27,8 @@ struct XMLManifestDecoder {
                 at: TextPosition(), UTF8Check.message(about: encoding))
             throw .refused
         }
-        let root = RootDialect(builder: builder, hint: hint)
-        try XMLPushParser(log: builder.log, dialect: root).parse(bytes)
-        guard let finding = root.finding else { throw .refused }
-        return finding
+        try XMLPushParser(log: builder.log, dialect: self).parse(bytes)
+        if dialect == nil { throw .refused }
     }
 
     /// The encoding that an XML declaration names; nil when it is UTF-8 or a part of it.
@@ -47,19 +42,6 @@ struct XMLManifestDecoder {
         let name = quoted.dropFirst().prefix { $0 != quote }
         return ["utf-8", "us-ascii", "utf8", "ascii"].contains(name.lowercased())
             ? nil : Escaped(name, limit: 40).description
-    }
-}
-
-/// Selects the vocabulary of a document by its root element, and passes all elements on to it.
-private final class RootDialect: XMLDialect {
-    private let builder: ManifestBuilder
-    private let hint: ListHint
-    private var dialect: (any XMLDialect)?
-    private var hasRoot = false
-    private(set) var finding: XMLManifestDecoder.Finding?
-
-    init(builder: ManifestBuilder, hint: ListHint) {
-        (self.builder, self.hint) = (builder, hint)
     }
 
     func start(_ element: XMLElement) {
@@ -77,22 +59,22 @@ private final class RootDialect: XMLDialect {
     private func open(_ root: XMLElement) {
         if root.name == "metalink", root.namespace == MetalinkDialect.namespace {
             dialect = MetalinkDialect(builder: builder)
-            finding = .manifest(.metalink)
+            notation = .metalink
         } else if root.name == "manifest" {
             dialect = XMLManifestDialect(builder: builder)
-            finding = .manifest(.xml)
-        } else if let format = ListDetection.format(ofRoot: root),
+            notation = .xml
+        } else if let format = ListReader.format(ofRoot: root),
             hint.format ?? format == format, case .dialect(let make) = format.kind.reader
         {
             let collector = ListCollector(format, builder: builder, hint: hint)
             dialect = make(collector)
-            finding = .list(collector)
+            list = collector
         } else if let wanted = hint.format {
             let name = Escaped(root.name, limit: 40)
             builder.log.error(
                 at: root.place, "the root is <\(name)>, so this is not \(wanted.kind.title)")
         } else {
-            builder.log.error(at: root.place, RootDialect.advice(on: root))
+            builder.log.error(at: root.place, XMLManifestDecoder.advice(on: root))
         }
     }
 
@@ -120,11 +102,6 @@ final class XMLManifestDialect: XMLDialect {
         static let place = "a header"
     }
 
-    private enum NoKey: String, ManifestKey {
-        case none = ""
-        static let place = "this element"
-    }
-
     private let builder: ManifestBuilder
     private var places: [Place] = []
     private var draft: ResourceDraft?
@@ -150,7 +127,7 @@ final class XMLManifestDialect: XMLDialect {
             return
         }
         places.append(.ignored)
-        if outer != .ignored, !ForeignKey.isIgnored(element.name), element.namespace == nil {
+        if outer != .ignored, !element.name.isForeignKey, element.namespace == nil {
             refuse(element, in: outer)
         }
     }
@@ -270,9 +247,9 @@ final class XMLManifestDialect: XMLDialect {
     }
 
     private func noAttributes(_ element: XMLElement) {
-        for attribute in element.attributes where !ForeignKey.isIgnored(attribute.name) {
+        for (name, text) in element.attributes where !name.isForeignKey {
             builder.log.error(
-                at: attribute.place, "<\(element.name)> has no attribute \(Quoted(attribute.name))")
+                at: text.place, "<\(element.name)> has no attribute \(Quoted(name))")
         }
     }
 
@@ -283,21 +260,21 @@ final class XMLManifestDialect: XMLDialect {
     ) {
         for attribute in element.attributes {
             guard let key = Key(rawValue: attribute.name) else {
-                if !ForeignKey.isIgnored(attribute.name) {
+                if !attribute.name.isForeignKey {
                     builder.log.error(
-                        at: attribute.place,
-                        ForeignKey.message(
-                            attribute.name, attribute.value, in: Key.self, as: "attribute"))
+                        at: attribute.text.place,
+                        Key.message(
+                            about: attribute.name, attribute.text.value, as: "attribute"))
                 }
                 continue
             }
             if elements.contains(key) {
                 builder.log.error(
-                    at: attribute.place,
+                    at: attribute.text.place,
                     "\(Quoted(attribute.name)) is no attribute in XML; write"
                         + " \(XMLManifestDialect.elementForm(of: attribute.name))")
             } else {
-                body(self, key, .untyped(attribute.value), attribute.place)
+                body(self, key, .untyped(attribute.text.value), attribute.text.place)
             }
         }
     }

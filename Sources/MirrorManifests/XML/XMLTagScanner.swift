@@ -15,23 +15,13 @@ struct XMLTagScanner {
         let name: String
         let isEnd: Bool
         let isEmpty: Bool
-        let attributes: [Attribute]
+        /// The names of its attributes, and where each is with its value.
+        let attributes: [(name: String, key: ResourcePlaces.Key)]
 
         /// The name without its prefix.
         var localName: Substring {
             name.halves(atFirst: ":")?.after ?? name[...]
         }
-    }
-
-    /// An attribute in a tag.
-    struct Attribute {
-        let name: String
-        /// The offset of its name.
-        let start: Int
-        /// The offset of its opening quote.
-        let valueStart: Int
-        /// The offset behind its closing quote.
-        let end: Int
     }
 
     private let bytes: [UInt8]
@@ -62,7 +52,7 @@ struct XMLTagScanner {
         let isEnd = peek == UInt8(ascii: "/")
         if isEnd { at += 1 }
         let name = word()
-        var attributes: [Attribute] = []
+        var attributes: [(name: String, key: ResourcePlaces.Key)] = []
         while let byte = peek {
             switch byte {
             case UInt8(ascii: ">"):
@@ -79,16 +69,16 @@ struct XMLTagScanner {
         return nil
     }
 
-    private mutating func attribute() -> Attribute? {
+    private mutating func attribute() -> (name: String, key: ResourcePlaces.Key)? {
         let start = at
         let name = word()
         while let byte = peek, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "'") { at += 1 }
         guard let quote = peek, let end = bytes[(at + 1)...].firstIndex(of: quote) else {
             return nil
         }
-        let valueStart = at
-        at = end + 1
-        return Attribute(name: name, start: start, valueStart: valueStart, end: at)
+        let value = at..<end + 1
+        at = value.upperBound
+        return (name, ResourcePlaces.Key(start: start, value: value))
     }
 
     private mutating func word() -> String {

@@ -166,18 +166,16 @@ extension Digest {
     }
 }
 
-/// Subresource Integrity metadata: `sha512-…base64…`, several separated by spaces.
-package enum Integrity {
-    /// A digest as metadata: its algorithm, a hyphen, and the value in base64.
-    package static func text(of digest: Digest) -> String {
-        digest.algorithm.rawValue + "-" + Base64.encode(digest.bytes)
-    }
+extension Digest {
+    /// The digest as Subresource Integrity has it: its algorithm, a hyphen, and the value in base64.
+    package var integrity: String { algorithm.rawValue + "-" + Base64.encode(bytes) }
 
-    /// The digest of the strongest algorithm that the text names (SRI §3.3.3).
+    /// Reads Subresource Integrity metadata, `sha512-…base64…`, several separated by spaces.
     ///
+    /// It is the digest of the strongest algorithm that the text names (SRI §3.3.3).
     /// sha1 is read because npm wrote it. An unknown algorithm is skipped if a known one stands beside
     /// it. Options after `?` are ignored, as the specification says.
-    package static func strongest(in text: String) throws(IntegrityFlaw) -> Digest {
+    package init(integrity text: String) throws(IntegrityFlaw) {
         var strongest: Digest?
         var unknown: String?
         for metadata in text.split(whereSeparator: { " \t\n\r".contains($0) }) {
@@ -203,9 +201,8 @@ package enum Integrity {
             }
             strongest = digest
         }
-        if let strongest { return strongest }
-        if let unknown { throw .algorithm(unknown) }
-        throw .malformed(text)
+        guard let strongest else { throw unknown.map { .algorithm($0) } ?? .malformed(text) }
+        self = strongest
     }
 }
 

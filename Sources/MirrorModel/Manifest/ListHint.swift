@@ -199,7 +199,7 @@ public struct LeftOutEntry: Sendable, Hashable {
         let name =
             name.utf8.count <= LeftOutEntry.longestName
             ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)
-        self.name = LeftOutEntry.mayBeURL(name) ? QuotedURL.withoutSecrets(name) : name
+        self.name = LeftOutEntry.mayBeURL(name) ? URLSecrets.hidden(in: name) : name
         (self.line, self.column) = (line, column)
         self.reason = reason
     }

@@ -165,7 +165,7 @@ extension Manifest {
     package func flawsOfTargets() -> [ManifestFlaw] { resources.collisions() }
 
     /// The flaws of requests that are declared to give bytes of two digests.
-    package func flawsOfDigests() -> [ManifestFlaw] { DigestContradictions(resources).flaws() }
+    package func flawsOfDigests() -> [ManifestFlaw] { resources.digestContradictions() }
 
     /// A flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestFlaw) -> String {
@@ -197,17 +197,14 @@ extension Manifest {
     }
 }
 
-/// Finds the requests that are declared to give bytes of two digests.
-///
-/// A request is a method, a body and a URL; only digests of one algorithm can contradict each other.
-struct DigestContradictions {
-    private let resources: ResourceTable
+// MARK: Requests that are declared to give bytes of two digests
 
-    init(_ resources: ResourceTable) { self.resources = resources }
+// A request is a method, a body and a URL; only digests of one algorithm can contradict each other.
 
+extension ResourceTable {
     /// A flaw for each resource that contradicts an earlier one.
-    func flaws() -> [ManifestFlaw] {
-        var known = RepeatedHashes(expecting: resources.count)
+    fileprivate func digestContradictions() -> [ManifestFlaw] {
+        var known = RepeatedHashes(expecting: count)
         forEachRequest { hash, _, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
         known.find()
         if known.repeated.isEmpty { return [] }
@@ -245,12 +242,12 @@ struct DigestContradictions {
             _ source: (url: SourceURL, method: RequestMethod, digests: [Digest])?
         ) -> Void
     ) {
-        for position in resources.indices where resources.hasDigest(at: position) {
-            if resources.hasOneSource(at: position) {
-                body(resources.requestHash(at: position), position, nil)
+        for position in indices where hasDigest(at: position) {
+            if hasOneSource(at: position) {
+                body(requestHash(at: position), position, nil)
                 continue
             }
-            let resource = resources[position]
+            let resource = self[position]
             for source in resource.sources {
                 body(
                     ResourceTable.requestHash(resource.method, source.url), position,
@@ -259,22 +256,14 @@ struct DigestContradictions {
         }
     }
 
-    /// A digest that a resource declares for the response to a request.
-    private struct Declaration {
-        var position: Int
-        var method: RequestMethod
-        var url: SourceURL
-        var digest: Digest
-    }
-
     /// Compares what resources with requests of one hash declare with what the first of them did.
     private func compare(
         _ requests: ArraySlice<Request>, _ flaws: inout [ManifestFlaw]
     ) {
-        var first: [Declaration] = []
+        var first: [(position: Int, method: RequestMethod, url: SourceURL, digest: Digest)] = []
         for request in requests {
             let position = request.position
-            let (url, method, digests) = request.source ?? declared(by: resources[position])
+            let (url, method, digests) = request.source ?? declared(by: self[position])
             var isContradicted = false
             for digest in digests {
                 let earlier = first.first {
@@ -282,8 +271,7 @@ struct DigestContradictions {
                         && $0.digest.algorithm == digest.algorithm
                 }
                 guard let earlier else {
-                    first.append(
-                        Declaration(position: position, method: method, url: url, digest: digest))
+                    first.append((position, method, url, digest))
                     continue
                 }
                 if isContradicted || earlier.digest == digest { continue }

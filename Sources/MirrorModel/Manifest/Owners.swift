@@ -78,10 +78,11 @@ extension Owners: CustomStringConvertible {
     }
 }
 
-/// Decides the owners of a wanted target when the index knows other owners.
-package enum OwnerVerdict {
+// MARK: Owners of a wanted target, when the index knows other owners
+
+extension Owners {
     /// Another owner's position on the target that a manifest wants.
-    package enum State: Sendable, Hashable {
+    package enum Position: Sendable, Hashable {
         /// It no longer names the target, or its text is not known.
         case silent
         /// It wants the same bytes.
@@ -96,18 +97,18 @@ package enum OwnerVerdict {
     ///   - recorded: the owners that the index knows; nil where it has no row.
     ///   - wanting: the manifests of the run that want the target.
     ///   - takesOver: whether a disputed target is moved to the manifests of the run.
-    ///   - state: what another owner says.
+    ///   - position: what another owner says.
     /// - Returns: nil when another owner wants something else.
-    package static func owners(
+    package static func merging(
         recorded: Owners?, wanting: [String], takesOver: Bool,
-        state: (String) throws -> State
+        position: (String) throws -> Position
     ) rethrows -> Owners? {
         guard let recorded else { return Owners(wanting) }
         let wanted = Owners(wanting)
         if recorded == wanted { return wanted }
         var names = wanting
         for name in recorded.names where !wanted.contains(name) {
-            switch try state(name) {
+            switch try position(name) {
             case .silent: continue
             case .agrees: names.append(name)
             case .disputes:
@@ -117,13 +118,13 @@ package enum OwnerVerdict {
         return Owners(names)
     }
 
-    /// The remaining owners of a row when the manifests of a run no longer name its target.
+    /// The remaining owners when the manifests of a run no longer name the target.
     ///
     /// The result is nil if no manifest of the run is an owner, so that nothing changes.
     ///
     /// - Parameter letsGo: whether a manifest of the run has this name and may release the target.
-    package static func left(of recorded: Owners, letsGo: (String) -> Bool) -> Owners? {
-        let names = recorded.names
+    package func left(letsGo: (String) -> Bool) -> Owners? {
+        let names = names
         let left = names.filter { !letsGo($0) }
         return left.count == names.count ? nil : Owners(left)
     }

@@ -1,37 +1,45 @@
-/// Finds targets that cannot stand beside each other in one tree.
-///
-/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
-/// hashes occur twice can collide, and only those are compared as text. The search takes targets in
-/// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
-/// as new exactly once.
-struct TargetCollisions<Paths: PathList> {
-    private let paths: Paths
-    private var entries: [Occurrence] = []
-    private var found: [ManifestFlaw] = []
+/// Paths with positions in a list.
+package protocol PathList {
+    /// The positions in the order of the paths' bytes.
+    var sortedOrder: PathOrder { get }
+    /// Lends the bytes of one path, which are valid only during the call.
+    func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result
+}
 
-    private struct Occurrence {
-        var hash: UInt64
-        var position: UInt32
-        /// The length in bytes of the prefix of the path that this occurrence means.
-        var length: UInt16
-        var isFolder: Bool
-    }
+extension ResourceTable: PathList {}
 
-    init(_ paths: Paths) { self.paths = paths }
+/// A path in a list, or a folder that it leads through.
+private struct Occurrence {
+    var hash: UInt64
+    var position: UInt32
+    /// The length in bytes of the prefix of the path that this occurrence means.
+    var length: UInt16
+    var isFolder: Bool
+}
 
-    mutating func flaws() -> [ManifestFlaw] {
-        let order = paths.sortedOrder
+extension PathList {
+    /// The flaws of paths that cannot stand beside each other in one tree.
+    ///
+    /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
+    /// hashes occur twice can collide, and only those are compared as text. The search takes targets in
+    /// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
+    /// as new exactly once.
+    package func collisions() -> [ManifestFlaw] {
+        let order = sortedOrder
         var known = RepeatedHashes(expecting: order.count)
-        found = forEachPath(in: order) { known.insert($0.hash) }
+        var found = forEachPath(in: order) { known.insert($0.hash) }
         known.find()
         guard !known.repeated.isEmpty else { return found }
+        var entries: [Occurrence] = []
         _ = forEachPath(in: order) { if known.contains($0.hash) { entries.append($0) } }
         entries.sort { ($0.hash, $0.position, $0.length) < ($1.hash, $1.position, $1.length) }
         var start = 0
         while start < entries.count {
             var end = start + 1
             while end < entries.count, entries[end].hash == entries[start].hash { end += 1 }
-            if end - start > 1 { compare(Array(entries[start..<end])) }
+            if end - start > 1 { found += flaws(among: Array(entries[start..<end])) }
             start = end
         }
         return found
@@ -44,8 +52,8 @@ struct TargetCollisions<Paths: PathList> {
         var hashes = FoldedHashes()
         for position in order {
             let shared = previous.map { previous in
-                paths.withPath(at: previous) { first in
-                    paths.withPath(at: position) { second in
+                withPath(at: previous) { first in
+                    withPath(at: position) { second in
                         let shared = ByteOrder.commonPrefix(first, second)
                         return shared == first.count && shared == second.count ? -1 : shared
                     }
@@ -55,7 +63,7 @@ struct TargetCollisions<Paths: PathList> {
                 equal.append(.equalTargets(first: previous, second: position))
                 continue
             }
-            paths.withPath(at: position) { path in
+            withPath(at: position) { path in
                 hashes.advance(to: path, sharing: shared ?? 0) { length, hash in
                     body(
                         Occurrence(
@@ -68,8 +76,9 @@ struct TargetCollisions<Paths: PathList> {
         return equal
     }
 
-    /// Compares paths with one hash: reports those alike to the first, then repeats with the rest.
-    private mutating func compare(_ group: [Occurrence]) {
+    /// Compares paths with one hash: those alike to the first are flaws, then it goes on with the rest.
+    private func flaws(among group: [Occurrence]) -> [ManifestFlaw] {
+        var found: [ManifestFlaw] = []
         var group = group
         while let first = group.first {
             let firstText = text(first)
@@ -78,37 +87,36 @@ struct TargetCollisions<Paths: PathList> {
             for other in group.dropFirst() {
                 let otherText = text(other)
                 if CaseFolding.fold(otherText) == folded {
-                    report(first, other, firstText, otherText)
+                    if let flaw = flaw(first, other, firstText, otherText) { found.append(flaw) }
                 } else {
                     rest.append(other)
                 }
             }
             group = rest
         }
+        return found
     }
 
-    private mutating func report(_ a: Occurrence, _ b: Occurrence, _ aText: String, _ bText: String)
-    {
+    private func flaw(
+        _ a: Occurrence, _ b: Occurrence, _ aText: String, _ bText: String
+    ) -> ManifestFlaw? {
         let (a, aText, b, bText) =
             a.position <= b.position ? (a, aText, b, bText) : (b, bText, a, aText)
         let (first, second) = (Int(a.position), Int(b.position))
         if a.isFolder != b.isFolder {
             let (file, inside) = a.isFolder ? (second, first) : (first, second)
-            found.append(.targetIsFolder(target: file, inside: inside))
-            return
+            return .targetIsFolder(target: file, inside: inside)
         }
         // Where the folders around them differ, the folders have been reported, and this flaw
         // follows from theirs.
-        guard folder(of: aText).elementsEqual(folder(of: bText)) else { return }
-        found.append(
-            a.isFolder
-                ? .foldersAlike(
-                    first: first, second: second, firstFolder: aText, secondFolder: bText)
-                : .targetsAlike(first: first, second: second))
+        guard folder(of: aText).elementsEqual(folder(of: bText)) else { return nil }
+        return a.isFolder
+            ? .foldersAlike(first: first, second: second, firstFolder: aText, secondFolder: bText)
+            : .targetsAlike(first: first, second: second)
     }
 
     private func text(_ entry: Occurrence) -> String {
-        paths.withPath(at: Int(entry.position)) {
+        withPath(at: Int(entry.position)) {
             String(decoding: $0.prefix(Int(entry.length)), as: UTF8.self)
         }
     }
@@ -117,26 +125,6 @@ struct TargetCollisions<Paths: PathList> {
         path.utf8[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
     }
 }
-
-/// Paths with positions in a list.
-package protocol PathList {
-    /// The positions in the order of the paths' bytes.
-    var sortedOrder: PathOrder { get }
-    /// Lends the bytes of one path, which are valid only during the call.
-    func withPath<Result>(
-        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
-    ) -> Result
-}
-
-extension PathList {
-    /// The flaws of paths that cannot stand beside each other in one tree.
-    package func collisions() -> [ManifestFlaw] {
-        var collisions = TargetCollisions(self)
-        return collisions.flaws()
-    }
-}
-
-extension ResourceTable: PathList {}
 
 /// Hashes of paths, and of the folders that they lead through, that are equal whenever the folded paths
 /// are.
@@ -195,7 +183,7 @@ package struct FoldedHashes {
             folded.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         } else {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: component.count) { lower in
-                for at in component.indices { lower[at] = ASCII.lower(component[at]) }
+                for at in component.indices { lower[at] = component[at].asciiLowercased }
                 hasher.combine(bytes: UnsafeRawBufferPointer(lower))
             }
         }

@@ -207,7 +207,7 @@ extension HeaderField {
     public func isNamed(_ other: String) -> Bool {
         name.utf8.count == other.utf8.count
             && zip(name.utf8, other.utf8).allSatisfy {
-                $0 == $1 || ASCII.lower($0) == ASCII.lower($1)
+                $0 == $1 || $0.asciiLowercased == $1.asciiLowercased
             }
     }
 
@@ -227,10 +227,10 @@ extension [HeaderField] {
     }
 }
 
-/// Rules for ASCII letters, without regard to any language.
-enum ASCII {
-    static func lower(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+extension UInt8 {
+    /// An ASCII letter in lower case, any other byte as it is, without regard to any language.
+    var asciiLowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
 

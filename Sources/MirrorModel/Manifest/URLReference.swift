@@ -233,9 +233,9 @@ extension URLReference.Authority {
         if rest.first == UInt8(ascii: "[") {
             let text = String(decoding: rest, as: UTF8.self)
             guard let close = rest.firstIndex(of: UInt8(ascii: "]")),
-                let address = IPv6Address(rest[(rest.startIndex + 1)..<close])
+                let groups = Self.groups(ofIPv6: rest[(rest.startIndex + 1)..<close])
             else { throw .host(text) }
-            host = address.description
+            host = Self.text(ofIPv6: groups)
             hostEnd = close + 1
         } else {
             hostEnd = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
@@ -290,19 +290,19 @@ extension URLReference.Authority {
         }
     }
 
-    static func isOctet(_ label: ArraySlice<UInt8>) -> Bool {
+    private static func isOctet(_ label: ArraySlice<UInt8>) -> Bool {
         guard (1...3).contains(label.count), label.allSatisfy(isDigit) else { return false }
         if label.count > 1, label.first == UInt8(ascii: "0") { return false }
         return label.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } < 256
     }
 }
 
-/// An IPv6 address, written in its one canonical form (RFC 4291 §2.2, RFC 5952 §4).
-struct IPv6Address: CustomStringConvertible {
-    private var groups: [UInt16] = []
+// MARK: IPv6 addresses (RFC 4291 §2.2, RFC 5952 §4)
 
-    /// Reads an address without brackets and zone; nil when it is malformed.
-    init?(_ bytes: ArraySlice<UInt8>) {
+extension URLReference.Authority {
+    /// The eight groups of an address without brackets and zone; nil when it is malformed.
+    private static func groups(ofIPv6 bytes: ArraySlice<UInt8>) -> [UInt16]? {
+        var groups: [UInt16] = []
         let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count >= 3, parts.count <= 9 else { return nil }
         var gap: Int?
@@ -320,7 +320,7 @@ struct IPv6Address: CustomStringConvertible {
             } else if position == parts.count - 1, part.contains(UInt8(ascii: ".")) {
                 let octets = part.split(
                     separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-                guard octets.count == 4, octets.allSatisfy(URLReference.Authority.isOctet)
+                guard octets.count == 4, octets.allSatisfy(isOctet)
                 else { return nil }
                 let values = octets.compactMap { UInt16(String(decoding: $0, as: UTF8.self)) }
                 groups += [values[0] << 8 | values[1], values[2] << 8 | values[3]]
@@ -335,11 +335,12 @@ struct IPv6Address: CustomStringConvertible {
             guard groups.count < 8 else { return nil }
             groups.insert(contentsOf: Array(repeating: 0, count: 8 - groups.count), at: gap)
         }
-        guard groups.count == 8 else { return nil }
+        return groups.count == 8 ? groups : nil
     }
 
-    /// The address in lower case, without leading zeros, the first longest run of zeros as `::`.
-    var description: String {
+    /// The one canonical form: in lower case, without leading zeros, the first longest run of zeros as
+    /// `::`.
+    private static func text(ofIPv6 groups: [UInt16]) -> String {
         var best = 0..<0
         var at = 0
         while at < 8 {
@@ -363,7 +364,7 @@ public struct URLFlaw: Error, Sendable, Hashable {
     public let reason: Reason
 
     init(_ text: String, _ reason: Reason) {
-        (quoted, self.reason) = (QuotedURL(text).description, reason)
+        (quoted, self.reason) = (Quoted(url: text).description, reason)
     }
 
     /// Why a text is not the address of a source.

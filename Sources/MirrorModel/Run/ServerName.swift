@@ -40,7 +40,7 @@ extension Plan {
     ) throws(MirrorError) -> Target {
         guard let url = resource(of: step)?.primary.url else { return step.target }
         guard let name = body.answer.suggestedName else {
-            guard ProvisionalName.isOf(step.target, url) else { return step.target }
+            guard step.target.isProvisional(for: url) else { return step.target }
             throw MirrorError(
                 .nameMissing,
                 "\(step.target.folder)/: \(url) ends in no name, and the server gives none. Write the file's name in path.",

@@ -194,7 +194,7 @@ extension Settler {
 
     /// What the name of a step's file is remembered by; nil where there is none to remember.
     private func serverNameKey(of step: Step, at target: Target) -> ServerNameKey? {
-        guard let key = plan.serverNameKey(of: step), !ProvisionalName.isOf(target, key.source)
+        guard let key = plan.serverNameKey(of: step), !target.isProvisional(for: key.source)
         else { return nil }
         return key
     }

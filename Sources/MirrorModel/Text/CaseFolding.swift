@@ -8,7 +8,7 @@ package enum CaseFolding {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar.isASCII {
-                result.append(Unicode.Scalar(ASCII.lower(UInt8(scalar.value))))
+                result.append(Unicode.Scalar(UInt8(scalar.value).asciiLowercased))
             } else if let folded = table[scalar.value] {
                 result.append(contentsOf: folded)
             } else {
@@ -21,13 +21,13 @@ package enum CaseFolding {
     /// Made at first use, from the runs: most trees have names in ASCII only and never need it.
     private static let table: [UInt32: [Unicode.Scalar]] = {
         var table: [UInt32: [Unicode.Scalar]] = [:]
-        let runs = CaseFoldingTable.runs
+        let runs = CaseFolding.runs
         for run in stride(from: 0, to: runs.count, by: 4) {
             for code in stride(from: runs[run], through: runs[run + 1], by: Int(runs[run + 2])) {
                 table[UInt32(code)] = [scalar(code + runs[run + 3])].compactMap(\.self)
             }
         }
-        let expansions = CaseFoldingTable.expansions
+        let expansions = CaseFolding.expansions
         var at = 0
         while at < expansions.count {
             let end = at + 2 + Int(expansions[at + 1])
@@ -42,11 +42,10 @@ package enum CaseFolding {
 
 // Written by scripts/casefold.py from Unicode 14.0.0; not edited by hand.
 
-/// Full case folding beyond ASCII, as numbers.
-enum CaseFoldingTable {
+extension CaseFolding {
     /// Four numbers a run: first and last character, stride, and the distance to what they fold to.
     // swift-format-ignore
-    static let runs: [Int32] = [
+    private static let runs: [Int32] = [
         181, 181, 1, 775, 192, 214, 1, 32, 216, 222, 1, 32, 256, 302, 2, 1, 306, 310, 2, 1, 313,
         327, 2, 1, 330, 374, 2, 1, 376, 376, 1, -121, 377, 381, 2, 1, 383, 383, 1, -268, 385, 385,
         1, 210, 386, 388, 2, 1, 390, 390, 1, 206, 391, 391, 1, 1, 393, 394, 1, 205, 395, 395, 1, 1,
@@ -93,7 +92,7 @@ enum CaseFoldingTable {
 
     /// A character, how many it folds to, and those.
     // swift-format-ignore
-    static let expansions: [Int32] = [
+    private static let expansions: [Int32] = [
         223, 2, 115, 115, 304, 2, 105, 775, 329, 2, 700, 110, 496, 2, 106, 780, 912, 3, 953, 776,
         769, 944, 3, 965, 776, 769, 1415, 2, 1381, 1410, 7830, 2, 104, 817, 7831, 2, 116, 776, 7832,
         2, 119, 778, 7833, 2, 121, 778, 7834, 2, 97, 702, 7838, 2, 115, 115, 8016, 2, 965, 787,

@@ -10,6 +10,9 @@ package struct Quoted: CustomStringConvertible, Sendable {
     package init(_ text: some StringProtocol, limit: Int = 80) {
         description = "\"" + Escaped(text, limit: limit).description + "\""
     }
+
+    /// Quotes a URL as it was written, without its query, and with `…` in place of what else may be secret.
+    package init(url text: String) { self.init(URLSecrets.hidden(in: text)) }
 }
 
 /// Text from a server or a manifest made fit to print, without quotation marks around it.
@@ -56,33 +59,6 @@ package struct Escaped: CustomStringConvertible, Sendable {
     }
 }
 
-/// A URL as it was written, made fit to print: quoted, escaped, cut when long, and without what may
-/// be secret in it.
-package struct QuotedURL: CustomStringConvertible, Sendable {
-    /// The text between quotation marks.
-    package let description: String
-
-    /// Quotes a text without its query, and with `…` in place of what else may be secret.
-    package init(_ text: String) {
-        description = Quoted(QuotedURL.withoutSecrets(text)).description
-    }
-
-    /// A text without its query, and with `…` in place of what else may be secret.
-    package static func withoutSecrets(_ text: String) -> String {
-        let scalars = Array(text.unicodeScalars)
-        let query = scalars.firstIndex(of: "?") ?? scalars.count
-        var shown = String.UnicodeScalarView()
-        var at = 0
-        for secret in URLSecrets.ranges(in: scalars[...]) where secret.lowerBound <= query {
-            shown.append(contentsOf: scalars[at..<secret.lowerBound])
-            shown.append("…")
-            at = secret.upperBound
-        }
-        if at < query { shown.append(contentsOf: scalars[at..<query]) }
-        return String(shown)
-    }
-}
-
 extension StringProtocol {
     /// The text with control and direction-changing characters written as `\u{…}`.
     ///
@@ -121,6 +97,21 @@ extension String {
 /// The text may be malformed. Where it is not certain what a part of it is, the part is taken for a
 /// secret.
 package enum URLSecrets {
+    /// A text without its query, and with `…` in place of what else may be secret.
+    package static func hidden(in text: String) -> String {
+        let scalars = Array(text.unicodeScalars)
+        let query = scalars.firstIndex(of: "?") ?? scalars.count
+        var shown = String.UnicodeScalarView()
+        var at = 0
+        for secret in ranges(in: scalars[...]) where secret.lowerBound <= query {
+            shown.append(contentsOf: scalars[at..<secret.lowerBound])
+            shown.append("…")
+            at = secret.upperBound
+        }
+        if at < query { shown.append(contentsOf: scalars[at..<query]) }
+        return String(shown)
+    }
+
     /// The parts to hide, in their order.
     ///
     /// An escape of JSON or XML that may stand for `/`, `@` or `?` makes all that follows uncertain.

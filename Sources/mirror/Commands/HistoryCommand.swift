@@ -76,7 +76,7 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         if now == nil, decisions.isEmpty {
             throw MirrorError(
                 .usage,
-                UnknownName.sentence(
+                NearestName.sentence(
                     target: target, among: plan.steps.indices.lazy.map(plan.steps.target(at:))))
         }
         let permission = try await PermissionStatus(of: when.permission, in: session)

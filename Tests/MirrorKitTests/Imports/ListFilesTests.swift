@@ -167,7 +167,7 @@ import Testing
             tar += entry(String(folder.prefix(100)), "0", desc)
         }
         tar += [UInt8](repeating: 0, count: 1024)
-        let text = try #require(TarText.list(in: tar))
+        let text = try #require(ListText.texts(inTar: tar))
         #expect(String(decoding: text, as: UTF8.self).contains("long.pkg"))
     }
 

@@ -42,7 +42,7 @@ import Testing
     func namesAreRelativeToTheFormatsPlace(
         format: ListFormat, list: String, base: String?
     ) throws {
-        #expect(format.base(ofListAt: try SourceURL(list))?.requestText == base)
+        #expect(format.kind.base(try SourceURL(list))?.requestText == base)
     }
 
     private static let listNames: [(ListFormat, String, String?)] = [
@@ -62,7 +62,7 @@ import Testing
     func aDebianListIsNamedAfterItsFolders(
         format: ListFormat, list: String, name: String?
     ) throws {
-        #expect(format.name(ofListAt: try SourceURL(list)) == name)
+        #expect(format.kind.name(try SourceURL(list)) == name)
     }
 
     /// Many folders are called alike.
@@ -70,7 +70,7 @@ import Testing
         let names = try [
             "https://h.example/1/files/", "https://h.example/2/files/", "https://h.example/",
         ]
-        .map { ListFormat.index.name(ofListAt: try SourceURL($0)) }
+        .map { ListKind.index.name(try SourceURL($0)) }
         #expect(names == ["h.example-1-files", "h.example-2-files", "h.example"])
     }
 }

@@ -76,4 +76,25 @@ import Testing
             #expect(isElement || grammar.contains("name=\"\(key.rawValue)\""), "\(key)")
         }
     }
+
+    @Test(
+        arguments: [
+            ("hash", 64, "sha256"), ("sha", 128, "sha512"), ("checksum", 40, "sha1"),
+            ("Digest", 32, "md5"), ("hash", 7, "sha256"),
+        ])
+    func digestAlgorithmIsGuessedFromItsLength(name: String, length: Int, key: String) {
+        let value = String(repeating: "a", count: length)
+        #expect(ResourceKey.meant(by: name, value) == key)
+    }
+
+    @Test(
+        arguments: [
+            ("hash", "sha512-abc=", "integrity"), ("checksum", "sha512:00", "sha512"),
+            ("dest", nil, "path"), ("filename", "a", "path"), ("output", nil, "path"),
+            ("href", nil, "url"), ("bytes", nil, "size"), ("colour", nil, nil),
+            ("sha265", nil, nil),
+        ] as [(String, String?, String?)])
+    func keysOfOtherToolsGetAHint(name: String, value: String?, key: String?) {
+        #expect(ResourceKey.meant(by: name, value) == key)
+    }
 }

@@ -34,7 +34,7 @@ import Testing
     struct Case: Sendable {
         var recorded: [String]?
         var wanting: [String]
-        var others: [String: OwnerVerdict.State] = [:]
+        var others: [String: Owners.Position] = [:]
         var takesOver = false
         var owners: [String]?
     }
@@ -58,7 +58,7 @@ import Testing
             owners: ["a", "b"]),
     ])
     func agreeingManifestsOwnTheFile(_ row: Case) {
-        let owners = OwnerVerdict.owners(
+        let owners = Owners.merging(
             recorded: row.recorded.map { Owners($0) }, wanting: row.wanting,
             takesOver: row.takesOver
         ) { row.others[$0] ?? .silent }
@@ -66,9 +66,9 @@ import Testing
     }
 
     @Test func unownedFilesAreLeftAlone() {
-        #expect(OwnerVerdict.left(of: Owners("b")) { $0 == "a" } == nil)
-        #expect(OwnerVerdict.left(of: Owners(["a", "b"])) { $0 == "a" } == Owners("b"))
-        #expect(OwnerVerdict.left(of: Owners("a")) { $0 == "a" }?.isEmpty == true)
+        #expect(Owners("b").left { $0 == "a" } == nil)
+        #expect(Owners(["a", "b"]).left { $0 == "a" } == Owners("b"))
+        #expect(Owners("a").left { $0 == "a" }?.isEmpty == true)
     }
 }
 
