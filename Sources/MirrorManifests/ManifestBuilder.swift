@@ -94,9 +94,7 @@ final class ManifestBuilder {
 
     /// Adds the resource of a draft, unless it has errors.
     func finish(_ draft: ResourceDraft) {
-        if let resource = resourceBuilder.resource(from: draft), draft.isSound {
-            resources.append(resource)
-        }
+        if resourceBuilder.complete(draft), draft.isSound { resources.append(draft.resource) }
     }
 
     /// Takes all resources, which are one tree.
@@ -188,26 +186,34 @@ final class ResourceBuilder {
         base = check.origin.ownURL
     }
 
-    /// Makes a resource of a draft; nil if that is impossible, and then the log has the reason.
-    func resource(from draft: ResourceDraft) -> Resource? {
+    /// Completes the resource of a draft; false if that is impossible, and then the log has the
+    /// reason.
+    func complete(_ draft: ResourceDraft) -> Bool {
         guard let text = draft.url else {
             if !draft.hasURL {
                 check.log.error(at: draft.place, "the resource has no url; add one")
             }
-            return nil
+            return false
         }
         let parsed = check.url(text.value, "url", relativeTo: base, at: text.place)
         let mirrors = draft.mirrors.compactMap { mirror in
             mirrorURL(mirror).map { (url: $0, draft: mirror) }
         }
         guard let url = parsed, let (target, isNamedByServer) = target(of: draft, url: url)
-        else { return nil }
+        else { return false }
+        draft.resource.target = target
+        draft.resource.isNamedByServer = isNamedByServer
+        fill(&draft.resource, from: url, mirrors, of: draft)
+        return true
+    }
 
+    /// Sets what depends on the URL and on the values for every resource.
+    private func fill(
+        _ resource: inout Resource, from url: SourceURL,
+        _ mirrors: [(url: SourceURL, draft: MirrorDraft)], of draft: ResourceDraft
+    ) {
         let headers = defaults.headers.elements.overlaid(with: draft.headers.elements)
-        var resource = draft.resource
-        resource.target = target
         resource.primary = Source(url: url, headers: headers)
-        resource.isNamedByServer = isNamedByServer
         // Sources with one URL and the same headers of their own inherit the same others.
         var known: Set<Source> = mirrors.isEmpty ? [] : [Source(url: url)]
         for mirror in mirrors {
@@ -226,7 +232,7 @@ final class ResourceBuilder {
         }
         resource.digests = draft.digests.map(\.value)
         warn(ofWeakDigests: draft)
-        resource.pieces = pieces(of: draft)
+        resource.pieces = pieces(of: draft, size: resource.size)
         resource.refresh =
             draft.refresh ?? defaults.refresh ?? (resource.pin != nil ? .never : .always)
         resource.method = method(of: draft) ?? .get
@@ -235,7 +241,6 @@ final class ResourceBuilder {
             tags.isEmpty
             ? defaults.tags.elements
             : defaults.tags.elements + tags.filter { !defaults.tags.contains($0) }
-        return resource
     }
 
     private func mirrorURL(_ mirror: MirrorDraft) -> SourceURL? {
@@ -274,9 +279,9 @@ final class ResourceBuilder {
         }
     }
 
-    private func pieces(of draft: ResourceDraft) -> Pieces? {
+    private func pieces(of draft: ResourceDraft, size: Int64?) -> Pieces? {
         guard let pieces = draft.pieces else { return nil }
-        if let flaw = ManifestRules.flaw(of: pieces.value, size: draft.resource.size) {
+        if let flaw = ManifestRules.flaw(of: pieces.value, size: size) {
             check.log.error(at: pieces.place, flaw)
         }
         return pieces.value

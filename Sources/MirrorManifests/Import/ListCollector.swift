@@ -100,9 +100,9 @@ final class ListCollector {
                 name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
                 valueAt: value.place)
         }
-        var resource = builder.resourceBuilder.resource(from: draft)
-        resource?.likelySize = entry.likelySize
-        return resource
+        guard builder.resourceBuilder.complete(draft) else { return nil }
+        draft.resource.likelySize = entry.likelySize
+        return draft.resource
     }
 
     /// The path of a file that is named by its URL; nil if that has no name at its end.

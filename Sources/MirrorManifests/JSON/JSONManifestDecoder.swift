@@ -174,12 +174,12 @@ extension JSONManifestDecoder {
     ) throws(DecodingStop) {
         while true {
             guard case .key = try tokens.next() else { return }
-            let name = tokens.string
-            let place = tokens.start
-            let token = try tokens.next()
-            if let key = Key(rawValue: name) {
-                try body(&self, key, token)
+            if let key = Key.named(tokens.text) {
+                try body(&self, key, try tokens.next())
             } else {
+                let name = tokens.string
+                let place = tokens.start
+                let token = try tokens.next()
                 if !ForeignKey.isIgnored(name) {
                     var value: String?
                     if case .string = token { value = tokens.string }

@@ -570,35 +570,52 @@ extension JSONTokenizer {
 
 /// The keys of the objects that are open, to find duplicates.
 ///
-/// It keeps hashes of the keys. `Hasher` has a new seed in every process, so no author of a
-/// manifest can choose keys that collide.
+/// The keys of a short object are compared. Of one with many keys their hashes are kept, because
+/// comparing would take time with the square of their number. `Hasher` has a new seed in every
+/// process, so no author of a manifest can choose keys that collide.
 private struct OpenKeys {
-    private var keys: [Int] = []
+    /// The keys of all open objects, one after the other.
+    private var text: [UInt8] = []
+    /// Where each key ends in the text.
+    private var ends: [Int] = []
+    /// The number of the first key of each open object.
     private var starts: [Int] = []
-    /// A set of hashes for each object with many keys; without it, the check would be quadratic.
-    private var sets: [Int: Set<Int>] = [:]
+    /// The hashes of an object with many keys, by its depth.
+    private var hashes: [Int: Set<Int>] = [:]
     private static let few = 32
 
-    mutating func open() { starts.append(keys.count) }
+    mutating func open() { starts.append(ends.count) }
 
     mutating func close() {
         guard let start = starts.popLast() else { return }
-        if keys.count - start > Self.few { sets[starts.count] = nil }
-        keys.removeLast(keys.count - start)
+        if ends.count - start > Self.few { hashes[starts.count] = nil }
+        text.removeLast(text.count - begin(of: start))
+        ends.removeLast(ends.count - start)
     }
 
     /// Enters a key of the innermost object; false if the object has the key already.
     mutating func enter(_ key: [UInt8]) -> Bool {
         guard let start = starts.last else { return true }
+        let depth = starts.count - 1
+        if ends.count - start > Self.few {
+            return hashes[depth]?.insert(Self.hash(key[...])).inserted ?? true
+        }
+        for number in start..<ends.count where self[number] == key[...] { return false }
+        text += key
+        ends.append(text.count)
+        if ends.count - start > Self.few {
+            hashes[depth] = Set((start..<ends.count).map { Self.hash(self[$0]) })
+        }
+        return true
+    }
+
+    private func begin(of number: Int) -> Int { number == 0 ? 0 : ends[number - 1] }
+
+    private subscript(number: Int) -> ArraySlice<UInt8> { text[begin(of: number)..<ends[number]] }
+
+    private static func hash(_ key: ArraySlice<UInt8>) -> Int {
         var hasher = Hasher()
         key.withUnsafeBytes { hasher.combine(bytes: $0) }
-        let hash = hasher.finalize()
-        if keys.count - start > Self.few {
-            return sets[starts.count - 1]?.insert(hash).inserted ?? true
-        }
-        if keys[start...].contains(hash) { return false }
-        keys.append(hash)
-        if keys.count - start > Self.few { sets[starts.count - 1] = Set(keys[start...]) }
-        return true
+        return hasher.finalize()
     }
 }

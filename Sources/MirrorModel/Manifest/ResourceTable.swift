@@ -19,7 +19,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     public subscript(position: Int) -> Resource { columns.resource(at: position) }
 
     /// Adds a resource at the end.
-    public mutating func append(_ resource: Resource) {
+    public mutating func append(_ resource: consuming Resource) {
         own()
         columns.append(resource)
     }
@@ -125,9 +125,10 @@ extension ResourceTable {
 
     /// Whether one resource has `${NAME}` in a header or body.
     package func hasVariables(at position: Int) -> Bool {
-        let kind = kind(at: position)
-        let fields = kind.mirrors.reduce(into: kind.primary.headers) { $0 += $1.headers }
-        return kind.method != .get || fields.contains { !$0.value.isLiteral }
+        let hasVariables = { (fields: [HeaderField]) in fields.contains { !$0.value.isLiteral } }
+        return kind(at: position).method != .get
+            || hasVariables(kind(at: position).primary.headers)
+            || kind(at: position).mirrors.contains { hasVariables($0.headers) }
     }
 
     /// Whether a recorded version is all that one resource asks for: it declares this size, this
@@ -216,17 +217,10 @@ private final class ResourceColumns: @unchecked Sendable {
     }
 
     /// Adds a resource at the end.
-    func append(_ resource: Resource) {
-        var kind = resource
+    func append(_ resource: consuming Resource) {
         var path = resource.target.path
         let url = resource.primary.url
         let digest = resource.digests.count == 1 ? resource.digests[0] : nil
-        kind.target = Target(unchecked: "")
-        kind.primary.url = site(of: url)
-        if digest != nil { kind.digests = [] }
-        (kind.size, kind.line, kind.column) = (nil, 0, 0)
-        if resource.size == nil { kind.likelySize = nil }
-
         let (urlLength, shared) = path.withUTF8 { path in
             url.withPathAndQuery { url in
                 let shared = ByteOrder.commonSuffix(path, url)
@@ -244,7 +238,14 @@ private final class ResourceColumns: @unchecked Sendable {
         record.set(size: resource.size, likelySize: resource.likelySize)
         record.line = UInt32(clamping: resource.line)
         record.column = UInt32(clamping: resource.column)
-        record.kind = UInt32(kinds.number(of: kind))
+
+        // What is left is its kind.
+        resource.target = Target(unchecked: "")
+        resource.primary.url = site(of: url)
+        if digest != nil { resource.digests = [] }
+        if resource.size == nil { resource.likelySize = nil }
+        (resource.size, resource.line, resource.column) = (nil, 0, 0)
+        record.kind = UInt32(kinds.number(of: resource))
         records.append(record)
     }
 
@@ -362,8 +363,9 @@ struct InternTable<Value: Hashable & Sendable>: Sendable {
     private static var most: Int { 1 << 13 }
 
     mutating func number(of value: Value) -> Int {
-        // Neighbours are mostly alike, and comparing shared storage is faster than hashing it.
-        if last >= 0, values[last] == value { return last }
+        // Neighbours are mostly alike, and comparing shared storage is faster than hashing it. The
+        // pointer spares a copy of the value.
+        if last >= 0, values.withUnsafeBufferPointer({ $0[last] == value }) { return last }
         if let number = numbers[value] {
             last = number
             return number

@@ -16,6 +16,20 @@ public struct SourceURL: Sendable, Hashable {
         self.init(authority, requestText: authority.site + pathAndQuery)
     }
 
+    /// - Parameter path: percent-encoded, beginning with a slash.
+    init(_ authority: URLAuthority, path: [UInt8], query: [UInt8]?) {
+        let site = authority.site.utf8
+        let count = site.count + path.count + (query.map { $0.count + 1 } ?? 0)
+        let text = String(unsafeUninitializedCapacity: count) { text in
+            var end = text.update(fromContentsOf: site)
+            end = text[end...].update(fromContentsOf: path)
+            guard let query else { return end }
+            text[end] = UInt8(ascii: "?")
+            return text[(end + 1)...].update(fromContentsOf: query)
+        }
+        self.init(authority, requestText: text)
+    }
+
     /// - Parameter requestText: the authority's origin, the path and the query.
     init(_ authority: URLAuthority, requestText: String) {
         self.authority = authority
@@ -38,12 +52,17 @@ public struct SourceURL: Sendable, Hashable {
     public var path: String {
         String(decoding: requestText.utf8.prefix(pathEnd).dropFirst(pathStart), as: UTF8.self)
     }
-    /// The bytes of the path up to its last slash.
-    var folderBytes: [UInt8] {
+    /// The path up to its last slash, and a relative path behind it (RFC 3986 §5.2.3).
+    func merged(with relative: [UInt8]) -> [UInt8] {
         var text = requestText
         return text.withUTF8 { text in
             let path = text[pathStart..<pathEnd]
-            return Array(path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)])
+            let folder = path[...(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
+            var merged: [UInt8] = []
+            merged.reserveCapacity(folder.count + relative.count)
+            merged += folder
+            merged += relative
+            return merged
         }
     }
     /// The query without its `?`; nil when there is none.

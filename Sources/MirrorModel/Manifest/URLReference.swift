@@ -128,9 +128,9 @@ extension SourceURL {
         } else if reference.path.first == UInt8(ascii: "/") {
             path = DotSegments.remove(from: reference.path)
         } else {
-            path = DotSegments.remove(from: base.folderBytes + reference.path)
+            path = DotSegments.remove(from: base.merged(with: reference.path))
         }
-        self.init(base.authority, pathAndQuery: SourceURL.joined(path, query))
+        self.init(base.authority, path: path, query: query)
         try checkFilePath()
     }
 
@@ -154,14 +154,9 @@ extension SourceURL {
             scheme: scheme, host: scheme == .file ? "" : authority.host,
             port: authority.port ?? scheme.defaultPort)
         self.init(
-            URLAuthority(origin, userInfo: authority.userInfo),
-            pathAndQuery: SourceURL.joined(path, reference.query))
+            URLAuthority(origin, userInfo: authority.userInfo), path: path,
+            query: reference.query)
         try checkFilePath()
-    }
-
-    private static func joined(_ path: [UInt8], _ query: [UInt8]?) -> String {
-        guard let query else { return String(decoding: path, as: UTF8.self) }
-        return String(decoding: path + [UInt8(ascii: "?")] + query, as: UTF8.self)
     }
 
     private func checkFilePath() throws(URLFlaw.Reason) {
