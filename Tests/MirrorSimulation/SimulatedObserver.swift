@@ -6,10 +6,8 @@ final class SimulatedObserver: TransferObserver, @unchecked Sendable {
     // One thread uses it; see VirtualTime.
     var told: [Int: [TransferEvent]] = [:]
     var ends: [Int: [(time: Int64, result: TransferResult)]] = [:]
-    var onEvent: (Int, TransferEvent) -> Void = { _, _ in }
-    /// Has the run act on what it was told.
-    var settle: () -> Void = {}
-    private var isDeciding = false
+    /// The run, once there is one; the stage has both.
+    weak var run: SimulatedRun?
     private let time: VirtualTime
 
     init(_ time: VirtualTime) { self.time = time }
@@ -19,19 +17,13 @@ final class SimulatedObserver: TransferObserver, @unchecked Sendable {
         time.tell("job \(job.id) tells \(SimulatedObserver.summary(of: event))")
         if case .ended(let result) = event {
             ends[job.id, default: []].append((time.now, result))
-            if case .failed(let error, _) = result, job.isDecisive || error.code.endsRun {
-                isDeciding = true
-            }
         }
-        onEvent(job.id, event)
+        run?.note(event, of: job.id)
     }
 
-    func settleFailures() -> Bool {
-        guard isDeciding else { return false }
-        isDeciding = false
-        settle()
-        return true
-    }
+    func takeTurn() { run?.takeTurn() }
+
+    var timeToWait: Int64? { run?.timeToWait }
 
     private static func summary(of event: TransferEvent) -> String {
         switch event {

@@ -2,16 +2,19 @@
 @testable import MirrorSystem
 @testable import MirrorKit
 
-/// The thread of a run: the real state machine, over an index, a disk and a mailbox of the simulation.
+/// A run on the thread of transfers: the real state machine, over an index and a disk of the simulation.
 final class SimulatedRun {
     let machine: RunMachine
     private let story: Story
     private let time: VirtualTime
     private let disk: SimulatedDisk
     private let inbox: TransferInbox
+    /// The transfers; set before the first turn.
+    var engine: TransferEngine?
+    /// What other threads have told, and what transfers have.
     private var mailbox: [RunInput] = []
+    private var news: [RunInput] = []
     private var actions: [RunAction] = []
-    private var isTurnDue = false
     private var actedAt: Int64 = 0
     /// What was told, in order, and the summary.
     private(set) var told: [Event.Body] = []
@@ -38,26 +41,30 @@ final class SimulatedRun {
         disk.onEnd = { [unowned self] in post($0) }
     }
 
-    /// Leaves a message; it is taken as soon as the thread gets round to it.
+    /// Leaves a message from another thread; it arrives after a while.
     func post(_ input: RunInput) {
-        mailbox.append(input)
-        guard !isTurnDue else { return }
-        isTurnDue = true
-        time.after(story.hop) { [unowned self] in turn() }
+        time.after(story.hop) { [unowned self] in mailbox.append(input) }
+    }
+
+    /// Notes what a transfer reports, until the next turn.
+    func note(_ event: TransferEvent, of position: Int) {
+        news.append(.transfer(position, event))
     }
 
     /// Acts on every message so far.
-    func turn() {
-        isTurnDue = false
-        let messages = mailbox
-        mailbox = []
-        for message in messages { take(message) }
+    func takeTurn() {
+        guard timeToWait == 0 else { return }
+        let inputs = news + mailbox
+        (news, mailbox) = ([], [])
+        for input in inputs { take(input) }
         take(.tick)
     }
 
-    /// When something is to be done though nothing is told.
-    var due: Int64? {
-        machine.isOver ? nil : machine.wait.map { actedAt.addingSaturated($0) }
+    /// Milliseconds until something is to be done by itself.
+    var timeToWait: Int64? {
+        if !news.isEmpty || !mailbox.isEmpty { return 0 }
+        guard !machine.isOver, let wait = machine.wait else { return nil }
+        return max(0, actedAt.addingSaturated(wait) - time.now)
     }
 
     private var moment: RunMoment { RunMoment(elapsed: time.now, time: time.clock.now()) }
@@ -115,7 +122,9 @@ final class SimulatedRun {
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
             if isDenied { noteDenied(submissions) }
-            inbox.post(.submit(submissions.compactMap { try? story.job(at: $0.position) }))
+            for job in submissions.compactMap({ try? story.job(at: $0.position) }) {
+                engine?.submit(job)
+            }
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in machine.plan.steps.target(at: position)
             }
@@ -130,11 +139,10 @@ final class SimulatedRun {
         case .hurry: disk.hurry()
         case .discard(let names): for name in names { try? disk.parts.discard(part: name) }
         case .release(let position, _, _): releases[position, default: 0] += 1
-        case .pause(let positions): for job in positions { inbox.post(.pause(job)) }
-        case .resume(let positions):
-            for job in positions { inbox.post(.resume(job)) }
+        case .pause(let positions): for job in positions { engine?.pause(job) }
+        case .resume(let positions): for job in positions { engine?.resume(job) }
         case .cancel(let positions, let discarding):
-            inbox.post(.cancel(positions, discardingPart: discarding))
+            engine?.cancel(positions, discardingPart: discarding)
         case .abandonPromotions: time.tell("the run does not wait for the disk")
         }
     }

@@ -42,8 +42,8 @@ final class Stage {
         engine = TransferEngine(story.configuration, surroundings)
         disk = SimulatedDisk(story, parts)
         run = try SimulatedRun(story, disk: disk, inbox: inbox)
-        observer.onEvent = { [unowned run] in run.post(.transfer($0, $1)) }
-        observer.settle = { [unowned run] in run.turn() }
+        run.engine = engine
+        observer.run = run
     }
 
     /// Runs until everything has ended, or nothing goes on.
@@ -67,9 +67,7 @@ final class Stage {
             if !engine.isHoldingBack { checkNothingCouldStart(wait) }
             checkRunWaitsForNothing()
             let before = time.now
-            let due = min(run.due ?? .max, time.now.addingSaturated(max(0, wait)))
-            time.advance(to: min(time.next ?? .max, due))
-            if let due = run.due, time.now >= due { run.turn() }
+            time.advance(to: min(time.next ?? .max, time.now.addingSaturated(max(0, wait))))
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
             if turnsInAMoment > 10_000 {
                 let left = engine.register.transfers.mapValues(\.state)

@@ -12,6 +12,8 @@ final class Index: Sendable {
     /// How further connections are opened; nil for an index that is not on disk.
     private let location: IndexLocation?
     private let connection: Mutex<Database>
+    /// A connection for what runs read; nil until they do.
+    private let runsConnection = Mutex<Database?>(nil)
     private let damage: IndexDamage
     private let isWriter: Bool
     private let isClosed = Atomic<Bool>(false)
@@ -52,6 +54,31 @@ final class Index: Sendable {
         try connection.withLock { database throws(IndexError) in
             try damage.refuseReadingIfLost()
             do throws(IndexError) { return try body(&database) } catch { throw damage.noted(error) }
+        }
+    }
+
+    /// Reads with a connection of its own, which does not wait for a commit that waits for the disk.
+    ///
+    /// It sees every commit that has returned.
+    private func readingBesideCommits<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        guard let location, !isClosed.load(ordering: .acquiring) else { return try reading(body) }
+        return try indexed { () throws(IndexError) in
+            try damage.refuseReadingIfLost()
+            do throws(IndexError) {
+                return try runsConnection.withLock { connection throws(IndexError) in
+                    var database: Database
+                    if let open = connection.take() {
+                        database = open
+                    } else {
+                        database = try location.connect()
+                    }
+                    let value = try body(&database)
+                    connection = consume database
+                    return value
+                }
+            } catch { throw damage.noted(error) }
         }
     }
 
@@ -133,6 +160,7 @@ final class Index: Sendable {
     /// marked, it is moved aside now.
     func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+        runsConnection.withLock { $0 = nil }
         try indexed { () throws(IndexError) in
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { OpenIndexes.remove(location.file) } }
@@ -178,7 +206,7 @@ extension Index {
     /// locks cost more than the rows.
     func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
         if targets.isEmpty { return [] }
-        return try reading { (database: inout Database) throws(IndexError) in
+        return try readingBesideCommits { (database: inout Database) throws(IndexError) in
             try database.run("BEGIN")
             var records: [IndexRecord?] = []
             do throws(IndexError) {
@@ -265,7 +293,7 @@ extension Index {
 
     /// The target whose name a server chose and the first success fixed; nil before.
     func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
-        try reading { (database: inout Database) throws(IndexError) in
+        try readingBesideCommits { (database: inout Database) throws(IndexError) in
             try ServerNameRows.target(of: key, in: &database)
         }
     }

@@ -90,16 +90,15 @@ final class Engine: Sendable {
         }
     }
 
-    /// Hands jobs to the loop, which is created for the first job.
+    /// Carries out the steps of a run on the thread of its transfers, which the first run starts.
     ///
-    /// Of the jobs that the loop has then, some are paused: they ask for no bytes until `resume`.
-    func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
-        guard !jobs.isEmpty else { return withLoop { for job in paused { $0.pause(job) } } }
-        do throws(MirrorError) {
-            try startedLoop().submit(jobs, pausing: paused)
-        } catch {
-            for job in jobs { runs.tell(job, .ended(.failed(error, TransferCost()))) }
-        }
+    /// Blocks the calling thread until the run needs that thread no more. Throws where the system
+    /// provides no more threads or descriptors.
+    func carryOutSteps(of run: RunDriver) throws(MirrorError) {
+        let loop = try startedLoop()
+        runs.add(run)
+        loop.wake()
+        run.waitUntilStepsEnded()
     }
 
     private func startedLoop() throws(MirrorError) -> TransferLoop {
@@ -119,86 +118,60 @@ final class Engine: Sendable {
             return made
         }
     }
-
-    /// Cancels jobs; their parts stay.
-    func cancel(_ jobs: [Int], discardingParts: Bool = false) {
-        withLoop { $0.cancel(jobs, discardingPart: discardingParts) }
-    }
-
-    /// Resumes asking for bytes.
-    func resume(_ jobs: [Int]) { withLoop { for job in jobs { $0.resume(job) } } }
-
-    private func withLoop(_ body: (TransferLoop) -> Void) {
-        if let loop = loop.withLock({ $0 }) { body(loop) }
-    }
 }
 
-/// The runs of an engine; passes each event of the transfer loop to the run that it belongs to.
-final class RunRegister: TransferObserver {
-    /// The number of the last run, the runs that are under way, and those that have not yet processed a
-    /// failure which may end them.
-    private let state = Mutex<
-        (last: Int, mailboxes: [Int: Mailbox<RunMessage>], deciding: [Mailbox<RunMessage>])
-    >((-1, [:], []))
-    private let bytes = Atomic(0)
+/// The runs whose steps an engine carries out, on the thread of its transfers.
+///
+/// What transfers report is collected, and given to the runs outside of libcurl's callbacks: before
+/// any other transfer begins, because a failure may end a run.
+final class RunRegister: TransferObserver, @unchecked Sendable {
+    // Sendable, because other threads reach only `arrivals` and `last`.
+    private let arrivals = Mutex<[RunDriver]>([])
+    private let last = Atomic(-1)
+    /// The runs by their numbers.
+    private var runs: [Int: RunDriver] = [:]
+    private var engine: TransferEngine?
 
-    /// Adds a run, and returns its number.
-    func add(_ mailbox: Mailbox<RunMessage>) -> Int {
-        state.withLock { state in
-            state.last += 1
-            state.mailboxes[state.last] = mailbox
-            return state.last
-        }
-    }
+    /// The number of another run.
+    func nextNumber() -> Int { last.add(1, ordering: .relaxed).newValue }
 
     /// The number by which the loop knows a step's transfer.
     static func job(of run: Int, position: Int) -> Int { run << 32 | position }
 
-    /// Forgets a run that is over.
-    func remove(_ run: Int) { state.withLock { _ = $0.mailboxes.removeValue(forKey: run) } }
+    /// Adds a run, whose steps begin with the next turn.
+    func add(_ run: RunDriver) { arrivals.withLock { $0.append(run) } }
 
-    /// Passes a transfer event to the run of its job.
+    func begin(on engine: TransferEngine) { self.engine = engine }
+
+    func end() { engine = nil }
+
     func tell(_ job: TransferJob, _ event: TransferEvent) {
-        var endsAll = false
-        if case .ended(.failed(let error, _)) = event {
-            endsAll = job.isDecisive || error.code.endsRun
-        }
-        let mailbox = state.withLock { state in
-            let mailbox = state.mailboxes[job.id >> 32]
-            if endsAll, let mailbox { state.deciding.append(mailbox) }
-            return mailbox
-        }
-        let message = RunMessage.input(.transfer(job.id & 0xFFFF_FFFF, event))
-        let size = message.bytesInMemory
-        if size > 0 { bytes.add(size, ordering: .relaxed) }
-        if mailbox?.post(message) != true { bytes.subtract(size, ordering: .relaxed) }
+        // A run that did not wait for its transfers is gone.
+        runs[job.id >> 32]?.note(event, of: job.id & 0xFFFF_FFFF)
     }
 
-    /// Has the runs take their messages at once.
-    func rested() {
-        let mailboxes = state.withLock { Array($0.mailboxes.values) }
-        for mailbox in mailboxes { mailbox.hurry() }
+    func takeTurn() {
+        if let engine {
+            for run in arrivals.withLock({ $0.takeAll() }) {
+                runs[run.number] = run
+                run.beginSteps(on: engine)
+            }
+        }
+        for run in runs.values {
+            run.takeTurn()
+            guard run.hasEndedSteps else { continue }
+            runs[run.number] = nil
+            run.endSteps()
+        }
     }
 
-    /// Notes that a run has taken a message.
-    func noteTaken(_ message: RunMessage) {
-        let size = message.bytesInMemory
-        if size > 0 { bytes.subtract(size, ordering: .relaxed) }
-    }
+    var timeToWait: Int64? { runs.values.lazy.compactMap(\.timeToWait).min() }
+}
 
-    /// The number of bytes in memory that wait to be taken.
-    var bytesWaiting: Int { bytes.load(ordering: .relaxed) }
-
-    /// Waits until failures that may end a run are processed; false if there are none.
-    func settleFailures() -> Bool {
-        let deciding = state.withLock { state in
-            defer { state.deciding = [] }
-            return state.deciding
-        }
-        for mailbox in deciding {
-            let done = Semaphore()
-            if mailbox.post(.mark(done), isUrgent: true) { done.wait() }
-        }
-        return !deciding.isEmpty
+extension Array {
+    /// Takes all elements, and leaves none.
+    fileprivate mutating func takeAll() -> [Element] {
+        defer { self = [] }
+        return self
     }
 }

@@ -174,15 +174,14 @@ final class Execution: Sendable {
     /// The run's identifier, and its number among the runs of the engine.
     let identifier: String
     let number: Int
-    let mailbox: Mailbox<RunMessage>
+    let mailbox = Mailbox<RunMessage>()
     /// Takes the run's events.
     let control: RunControl
 
     init(
         plan: Plan, options: RunOptions, configuration: Configuration, engine: Engine,
         requests: PreparedRequests, control: RunControl
-    ) throws(MirrorError) {
-        do throws(Errno) { mailbox = try Mailbox() } catch { throw MirrorError(error) }
+    ) {
         self.plan = plan
         self.options = options
         self.configuration = configuration
@@ -194,7 +193,7 @@ final class Execution: Sendable {
         self.control = control
         heldByCaller = FileLease.held
         identifier = Event.runIdentifier()
-        number = engine.runs.add(mailbox)
+        number = engine.runs.nextNumber()
     }
 
     /// The leases of the root's files.
@@ -206,7 +205,7 @@ final class Execution: Sendable {
     /// everything that the run used is closed.
     func run() -> (Summary, RunTotals) {
         defer { credentials?.stop() }
-        return RunThread(self).run()
+        return RunDriver(self).run()
     }
 
     /// Whether a file may have been changed or removed since the plan looked at it.
@@ -220,7 +219,7 @@ final class Execution: Sendable {
     }
 
     /// Sends an input to the run; has no effect after the run's end.
-    func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }
+    func steer(_ input: RunInput) { mailbox.post(.input(input)) }
 
     /// An event of this run; by default at the current time.
     func event(
@@ -265,8 +264,7 @@ extension Execution: PromotionReceiver {
             case .confirmed, .notConfirmed: break
             }
         }
-        // A batch is worth a wake-up, and the last one ends the run.
-        mailbox.post(.promoted(ends), isUrgent: true)
+        mailbox.post(.promoted(ends))
     }
 }
 

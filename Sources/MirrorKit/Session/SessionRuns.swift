@@ -80,7 +80,7 @@ final class SessionRuns {
                 }
                 var options = options
                 options.paused.formUnion(try PausedTargets(in: engine.root))
-                let execution = try Execution(
+                let execution = Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, control: run)
                 if isPaused { execution.steer(.pause(nil)) }

@@ -4,14 +4,11 @@ internal import Synchronization
 
 /// Says for how long no socket is read, and when a request must take no more bytes.
 ///
-/// Bytes are held back for four reasons: a rate limit, workers that are behind, in-memory bodies
-/// that the run has not taken yet, and a pause of all transfers. The loop then reads from no socket, so
-/// the senders notice it through TCP.
+/// Bytes are held back for three reasons: a rate limit, workers that are behind, and a pause of all
+/// transfers. The loop then reads from no socket, so the senders notice it through TCP.
 final class ReadingThrottle {
     /// Bytes of one transfer that may wait to be written and hashed.
     static let backlogLimit = 4 << 20
-    /// Bytes of in-memory bodies that may wait in the observer.
-    private static let eventLimit = 4 << 20
 
     /// The limits, and what counts against them.
     var limits: ReadingLimits
@@ -19,13 +16,9 @@ final class ReadingThrottle {
     private let bufferLimit: Int
     private let rateLimit: RateLimit?
     private let chunks: ChunkPool
-    private let observer: any TransferObserver
     private let clock: LoopClock
 
-    init(
-        _ configuration: Configuration, chunks: ChunkPool, observer: any TransferObserver,
-        clock: LoopClock
-    ) {
+    init(_ configuration: Configuration, chunks: ChunkPool, clock: LoopClock) {
         // At least two buffers fit for each transfer.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         rateLimit = configuration.rateLimit
@@ -33,7 +26,6 @@ final class ReadingThrottle {
             rate: configuration.rateLimit?.rate(at: clock.now(), clock.offset),
             total: configuration.transferLimit, now: clock.monotonic())
         self.chunks = chunks
-        self.observer = observer
         self.clock = clock
     }
 
@@ -46,9 +38,7 @@ final class ReadingThrottle {
     }
 
     private func isBehind(_ hasBacklog: () -> Bool) -> Bool {
-        if chunks.bytesInUse > bufferLimit || observer.bytesWaiting > Self.eventLimit {
-            return true
-        }
+        if chunks.bytesInUse > bufferLimit { return true }
         // All bytes that wait in a pipeline are in buffers.
         guard chunks.bytesInUse > Self.backlogLimit else { return false }
         return hasBacklog()

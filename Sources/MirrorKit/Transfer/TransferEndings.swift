@@ -94,6 +94,14 @@ extension TransferEngine {
         }
     }
 
+    /// Ends jobs in one step: none of them gets the place that another one leaves.
+    func cancel(_ ids: [Int], discardingPart: Bool) {
+        for id in ids {
+            guard let transfer = register.transfers[id] else { continue }
+            cancel(transfer, discardingPart: discardingPart)
+        }
+    }
+
     /// Cancels every job.
     func cancelAll() {
         for transfer in Array(register.transfers.values) {

@@ -69,7 +69,7 @@ final class TransferEngine {
                 now: now, jitter: surroundings.jitter),
             observer: surroundings.observer)
         throttle = ReadingThrottle(
-            configuration, chunks: work.chunks, observer: surroundings.observer, clock: clock)
+            configuration, chunks: work.chunks, clock: clock)
         requests = ActiveRequests(surroundings.wire, of: register, now: now)
         ticked = LoadMeter(now: now, busy: clock.threadBusy())
         self.surroundings = surroundings
@@ -144,7 +144,6 @@ extension TransferEngine {
             return min(pause, AskingTime.look)
         }
         look()
-        if requests.running.isEmpty { surroundings.observer.rested() }
         return timeToWait
     }
 
@@ -165,7 +164,8 @@ extension TransferEngine {
         if !unreviewed.isEmpty || requests.hasResumable { return 0 }
         let isAsking = !requests.running.isEmpty || !work.files.isEmpty
         let longest = min(
-            isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000)
+            isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000,
+            surroundings.observer.timeToWait ?? 60_000)
         return min(longest, register.dispatcher.timeToWait() ?? longest)
     }
 }
@@ -173,27 +173,21 @@ extension TransferEngine {
 // MARK: Messages
 
 extension TransferEngine {
-    /// Takes all messages, and those that follow from a failure that ends everything.
+    /// Takes all messages, and lets the observer act on what they mean.
     private func listen() {
-        repeat {
-            for message in surroundings.inbox.take() { take(message) }
-        } while surroundings.observer.settleFailures()
+        for message in surroundings.inbox.take() { take(message) }
+        surroundings.observer.takeTurn()
     }
 
     private func take(_ message: TransferMessage) {
         switch message {
-        case .submit(let jobs, let paused):
-            for job in jobs { submit(job) }
-            for id in paused { pause(id) }
+        case .submit(let jobs): for job in jobs { submit(job) }
         case .pause(let id): pause(id)
         case .resume(let id): resume(id)
         case .pauseAll: throttle.limits.isPaused = true
         case .resumeAll: throttle.limits.isPaused = false
         case .cancel(let ids, let discardingPart):
-            for id in ids {
-                guard let transfer = register.transfers[id] else { continue }
-                cancel(transfer, discardingPart: discardingPart)
-            }
+            cancel(ids, discardingPart: discardingPart)
         case .cancelAll: cancelAll()
         case .stop:
             isStopping = true
@@ -226,7 +220,8 @@ extension TransferEngine {
         next(transfer)
     }
 
-    private func submit(_ job: TransferJob) {
+    /// Adds a job to the queue.
+    func submit(_ job: TransferJob) {
         let transfer = Transfer(job, stallTimeout: policy.stallTimeout)
         register.insert(transfer)
         if let refusal {
@@ -236,7 +231,8 @@ extension TransferEngine {
         register.waitForPlace(transfer)
     }
 
-    private func pause(_ id: Int) {
+    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
+    func pause(_ id: Int) {
         guard let transfer = register.transfers[id], !transfer.isPaused else { return }
         transfer.isPaused = true
         switch transfer.state {
@@ -248,7 +244,8 @@ extension TransferEngine {
         }
     }
 
-    private func resume(_ id: Int) {
+    /// Resumes a paused job.
+    func resume(_ id: Int) {
         guard let transfer = register.transfers[id], transfer.isPaused else { return }
         transfer.isPaused = false
         switch transfer.state {

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Runs transfers on a thread of its own, which owns all libcurl objects.
 ///
 /// Callers leave messages from any thread. An observer receives the resulting events in order, on
-/// the transfer thread. The last event of every job is `ended`. After a failure that ends
-/// everything, no other transfer begins before the observer has had the time to cancel it.
+/// the transfer thread. The last event of every job is `ended`. After an event, no other transfer
+/// begins before the observer has taken a turn, in which it may cancel it.
 final class TransferLoop: Sendable {
     private let inbox: TransferInbox
     private let thread: NativeThread
@@ -39,17 +39,20 @@ final class TransferLoop: Sendable {
                 surroundings.remembered = remembered
                 surroundings.remember = remember
                 let engine = TransferEngine(configuration, surroundings)
+                observer.begin(on: engine)
                 engine.run()
+                observer.end()
                 // `finish` does not wait for the connections to close.
                 withExtendedLifetime(engine) { hasFinished.post() }
             }
         } catch { throw MirrorError(error) }
     }
 
-    /// Adds jobs to the queue, and pauses some before one of them begins.
-    func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
-        inbox.post(.submit(jobs, pausing: paused))
-    }
+    /// Adds jobs to the queue.
+    func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }
+
+    /// Has the observer take a turn.
+    func wake() { inbox.signal.raise() }
 
     /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
     func pause(_ id: Int) { inbox.post(.pause(id)) }
@@ -90,8 +93,7 @@ final class TransferLoop: Sendable {
 
 /// A message to the transfer thread, from callers and from workers.
 enum TransferMessage: Sendable {
-    /// Some of the jobs may be paused before they begin.
-    case submit([TransferJob], pausing: [Int] = [])
+    case submit([TransferJob])
     case pause(Int)
     case resume(Int)
     case pauseAll
@@ -140,27 +142,27 @@ final class TransferInbox: Sendable {
     }
 }
 
-/// Receives the events of transfers on the transfer thread, and must return quickly. If the loop
-/// cannot be made, the observer receives the failure on the thread that requested the loop.
+/// Receives the events of transfers on the transfer thread.
 protocol TransferObserver: Sendable {
-    /// Receives an event of a job; the last one is `ended`.
+    /// The loop begins.
+    func begin(on engine: TransferEngine)
+    /// Receives an event of a job; the last one is `ended`. It must not begin or end transfers,
+    /// because libcurl may be calling.
     func tell(_ job: TransferJob, _ event: TransferEvent)
-    /// The number of in-memory bytes that were reported and that no receiver has taken yet.
-    var bytesWaiting: Int { get }
-    /// Waits until failures that may end everything were handled; false when there are none. No job
-    /// begins during the wait.
-    func settleFailures() -> Bool
-    /// Learns that no request is under way, so that what was told is not followed by more soon.
-    func rested()
+    /// Acts on what was told, and on what others told it.
+    func takeTurn()
+    /// Milliseconds until it has something to do by itself; nil where it has not.
+    var timeToWait: Int64? { get }
+    /// The loop ends.
+    func end()
 }
 
 extension TransferObserver {
-    /// No bytes wait where everything is taken at once.
-    var bytesWaiting: Int { 0 }
+    func begin(on engine: TransferEngine) {}
 
-    /// There is nothing to settle where failures end nothing.
-    func settleFailures() -> Bool { false }
+    func takeTurn() {}
 
-    /// An observer that handles each event at once has nothing to hurry.
-    func rested() {}
+    var timeToWait: Int64? { nil }
+
+    func end() {}
 }

@@ -31,24 +31,6 @@ import Testing
         #expect(rig.loop.finish() == nil, "only one caller may wait for the thread")
         ending.join()
     }
-
-    @Test func theObserverLearnsOfAnIdleNetwork() async throws {
-        let shelf = MemoryShelf()
-        shelf.put("/f", small)
-        let server = try OriginServer(responder: ShelfOrigin(shelf))
-        defer { server.stop() }
-        let folder = try TemporaryFolder()
-        let root = try RootDirectory(opening: folder.path)
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
-        let (rests, continuation) = AsyncStream.makeStream(of: Int.self)
-        let loop = try TransferLoop(
-            configuration: Configuration(), parts: TreePartStore(root: root, index: index),
-            observer: RestObserver(continuation))
-        defer { loop.stop() }
-        loop.submit([try .fetching(server.url + "/f")])
-        #expect(await rests.first { $0 > 0 } == 1)
-    }
-
     @Test func aLargeBodyIsAPartWithMilestones() async throws {
         let shelf = MemoryShelf()
         shelf.put("/f", large)
@@ -288,18 +270,4 @@ import Testing
         // Also keeps the rig, whose end would stop the loop.
         #expect(rig.told.count == 2)
     }
-}
-
-/// Says how many jobs had ended each time the loop rested.
-private final class RestObserver: TransferObserver {
-    private let ended = Box(0)
-    private let rests: AsyncStream<Int>.Continuation
-
-    init(_ rests: AsyncStream<Int>.Continuation) { self.rests = rests }
-
-    func tell(_ job: TransferJob, _ event: TransferEvent) {
-        if case .ended = event { ended.value.withLock { $0 += 1 } }
-    }
-
-    func rested() { rests.yield(ended.value.withLock { $0 }) }
 }

@@ -5,7 +5,7 @@ import Synchronization
 @testable import MirrorSystem
 @testable import MirrorModel
 
-/// A transfer loop over a real tree, and a thread that hears of its jobs as the thread of a run does.
+/// A transfer loop over a real tree; an observer hears of its jobs as a run does.
 final class TransferRig: Sendable {
     let folder: TemporaryFolder
     let store: TreePartStore
@@ -34,24 +34,21 @@ final class TransferRig: Sendable {
         results = stream
         let received = Box<[(id: Int, event: TransferEvent)]>([])
         box = received
-        let register = RunRegister()
-        let loop = try TransferLoop(
-            configuration: configuration, parts: parts(store), observer: register)
-        self.loop = loop
-        reader = try RigReader(register) { id, item in
-            hears(loop, id, item)
-            received.value.withLock { $0.append((id, item)) }
-            if case .ended(let result) = item { continuation.yield((id, result)) }
+        let observer = RigObserver()
+        loop = try TransferLoop(
+            configuration: configuration, parts: parts(store), observer: observer)
+        observer.hears.withLock { [loop] in
+            $0 = { id, item in
+                hears(loop, id, item)
+                received.value.withLock { $0.append((id, item)) }
+                if case .ended(let result) = item { continuation.yield((id, result)) }
+            }
         }
     }
 
     private let box: Box<[(id: Int, event: TransferEvent)]>
-    private let reader: RigReader
 
-    deinit {
-        loop.stop()
-        reader.stop()
-    }
+    deinit { loop.stop() }
 
     /// What jobs told so far.
     var told: [(id: Int, event: TransferEvent)] { box.value.withLock { $0 } }
@@ -119,38 +116,12 @@ struct AdaptedParts: PartStore {
     func discard(part name: String) throws(MirrorError) { try store.discard(part: name) }
 }
 
-/// The thread of a run that does nothing but hear of its transfers; its jobs have the numbers of its
-/// steps, because it is the first one of its register.
-final class RigReader: Sendable {
-    private let mailbox: Mailbox<RunMessage>
-    private let isStopped = Box(false)
-    private let thread: NativeThread
+/// Hears of transfers on their thread.
+private final class RigObserver: TransferObserver {
+    let hears = Mutex<@Sendable (Int, TransferEvent) -> Void>({ _, _ in })
 
-    init(
-        _ register: RunRegister, hears: @escaping @Sendable (Int, TransferEvent) -> Void
-    ) throws {
-        let (mailbox, isStopped) = (try Mailbox<RunMessage>(), isStopped)
-        self.mailbox = mailbox
-        _ = register.add(mailbox)
-        thread = try NativeThread("rig") {
-            while !isStopped.value.withLock({ $0 }) {
-                for message in mailbox.take(waitingAtMost: nil) {
-                    if case .input(.transfer(let id, let event)) = message { hears(id, event) }
-                    register.noteTaken(message)
-                    if case .mark(let done) = message { done.post() }
-                }
-            }
-        }
-    }
-
-    /// Ends the thread when it has heard of everything.
-    func stop() {
-        let done = Semaphore()
-        mailbox.post(.mark(done), isUrgent: true)
-        done.wait()
-        isStopped.value.withLock { $0 = true }
-        mailbox.post(.mark(done), isUrgent: true)
-        thread.join()
+    func tell(_ job: TransferJob, _ event: TransferEvent) {
+        hears.withLock { $0 }(job.id, event)
     }
 }
 

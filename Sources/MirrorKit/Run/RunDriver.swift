@@ -1,11 +1,14 @@
+internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The only thread of a run: passes messages to the state machine and performs its actions.
+/// Drives a run: passes inputs to its state machine and performs the actions.
 ///
-/// It sends events, transfers and promotions in batches, because each send takes a lock and may
-/// wake a thread. Their results return as messages. It makes no decision about a step.
-final class RunThread {
+/// One thread has it at a time: the one that calls `run`, and the thread of transfers while steps are
+/// under way. It makes no decision about a step.
+final class RunDriver: @unchecked Sendable {
+    // Sendable, because the threads hand it over: to the thread of transfers under the mutex of
+    // `RunRegister`, and back by the semaphore.
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
@@ -13,16 +16,24 @@ final class RunThread {
     private let began: ContinuousClock.Instant
     /// When the run began.
     private let startedAt: Instant
-    /// When the thread last looked at the clock: before messages are taken, and after rows were read. So
-    /// the inputs that are taken together share a moment.
+    /// When the driver last looked at the clock: before a turn, and after rows were read. So the inputs
+    /// of a turn share a moment.
     private var moment: RunMoment
     /// The actions under way; their memory is used again.
     private var actions: [RunAction] = []
+    /// Whether the machine may have actions that the last turn left.
+    private var hasActionsLeft = false
+    /// What transfers reported since the last turn, with the positions of their steps.
+    private var news: [(position: Int, event: TransferEvent)] = []
+    /// Those of this turn; the two lists change places.
+    private var current: [(position: Int, event: TransferEvent)] = []
+    /// The transfers, while steps are under way.
+    private var transfers: TransferEngine?
+    private let stepsEnded = Semaphore()
     /// The greatest number of events that wait to be sent with others.
     private static let mostEvents = 256
-    /// Sent once all messages taken together have been processed.
+    /// Sent at the end of a turn.
     private var events: [Event] = []
-    private var jobs: [TransferJob] = []
     private var works: [PromotionWork] = []
     /// Whether works that wait for the disk are to be promoted without waiting for more.
     private var hurries = false
@@ -53,39 +64,33 @@ final class RunThread {
         lookAtClock()
     }
 
-    /// Runs to the end.
+    /// The number of the run in its engine.
+    var number: Int { execution.number }
+
+    /// Runs to the end; blocks the calling thread.
     func run() -> (Summary, RunTotals) {
         claims.begin()
         defer { claims.end() }
         tell(.plan(PlanTotals(of: plan)))
-        // To write what the plan begins with may take a while.
+        // Preparing may take a while.
         sendEvents()
         do {
             permission = try PermissionWatch(execution.options.permission, engine.index) {
-                [mailbox = execution.mailbox] in mailbox.post(.input(.tick), isUrgent: true)
+                [mailbox = execution.mailbox] in mailbox.post(.input(.tick))
             }
             try prepare()
             if execution.options.reportsKept { passKept() }
             // A pause or an end that was requested before the run began waits in the mailbox.
-            hear(waitingAtMost: 0)
-            askPermission()
-            lookAtClock()
-            take(.ready)
+            takeTurn()
+            if plan.isEmpty { take(.ready) } else { try engine.carryOutSteps(of: self) }
         } catch {
-            hear(waitingAtMost: 0)
+            takeTurn()
             take(.refused(MirrorError(wrapping: error)))
         }
-        while !machine.isOver {
-            if machine.awaitsLook {
-                // The summary alone reports them, perhaps hours after the scan.
-                if execution.isLookOld { passKept() }
-                take(.lookedAtKept(.max))
-                continue
-            }
-            let wait = machine.wait
-            hear(
-                waitingAtMost: permission.map { min(wait ?? .max, $0.wait(at: moment)) } ?? wait)
-            askPermission()
+        while machine.awaitsLook {
+            // The summary alone reports them, perhaps hours after the scan.
+            if execution.isLookOld { passKept() }
+            take(.lookedAtKept(.max))
         }
         return (close(), machine.totals)
     }
@@ -124,12 +129,11 @@ final class RunThread {
                 case nil: return
                 }
             }
-            repeat {
-                sendEvents()
-                let isRead = execution.control.events.unread < KeptReport.mostUnread
-                hear(waitingAtMost: isRead ? 0 : 5)
-                if isRead { break }
-            } while !machine.isEnding
+            takeTurn()
+            while execution.control.events.unread >= KeptReport.mostUnread, !machine.isEnding {
+                usleep(5000)
+                takeTurn()
+            }
         }
         if report.looks { take(.lookedAtKept(report.count)) }
     }
@@ -137,16 +141,7 @@ final class RunThread {
     private func close() -> Summary {
         lookAtClock()
         handOn()
-        for message in execution.mailbox.close() {
-            engine.runs.noteTaken(message)
-            switch message {
-            case .mark(let done): done.post()
-            case .isFree(_, let target):
-                landings.giveBack(target)
-            case .input, .promoted: break
-            }
-        }
-        engine.runs.remove(execution.number)
+        for case .isFree(_, let target) in execution.mailbox.close() { landings.giveBack(target) }
         permission?.close(at: moment)
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
@@ -169,23 +164,60 @@ final class RunThread {
     }
 }
 
+// MARK: On the thread of transfers
+
+extension RunDriver {
+    /// Begins the steps.
+    func beginSteps(on engine: TransferEngine) {
+        transfers = engine
+        execution.mailbox.setSignal(engine.surroundings.inbox.signal)
+        lookAtClock()
+        askPermission()
+        take(.ready)
+        handOn()
+    }
+
+    /// Notes what the transfer of a step reports, until the next turn.
+    func note(_ event: TransferEvent, of position: Int) { news.append((position, event)) }
+
+    /// Whether no step is under way, nor will be.
+    var hasEndedSteps: Bool { !hasActionsLeft && (machine.isOver || machine.awaitsLook) }
+
+    /// Milliseconds until the run has something to do by itself; nil where it has not.
+    var timeToWait: Int64? {
+        if hasActionsLeft || !news.isEmpty { return 0 }
+        let wait = min(machine.wait ?? .max, permission?.wait(at: moment) ?? .max)
+        return wait == .max ? nil : max(0, wait - (elapsed - moment.elapsed))
+    }
+
+    /// Gives the run back to the thread that waits for the end of its steps.
+    func endSteps() {
+        execution.mailbox.setSignal(nil)
+        transfers = nil
+        stepsEnded.post()
+    }
+
+    /// Waits for `endSteps`.
+    func waitUntilStepsEnded() { stepsEnded.wait() }
+}
+
 // MARK: What is handed on
 
-extension RunThread {
+extension RunDriver {
     private func lookAtClock() {
-        moment = RunMoment(
-            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
-            time: SystemClock.now())
+        moment = RunMoment(elapsed: elapsed, time: SystemClock.now())
     }
+
+    /// Milliseconds since the work began that the run is part of.
+    private var elapsed: Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
     private func promote(_ task: PromotionWork.Task, _ number: Int) {
         works.append(PromotionWork(task: task, number: number, receiver: execution))
     }
 
-    /// Hands everything on.
+    /// Sends the events and the works of a turn.
     private func handOn() {
         sendEvents()
-        submitJobs()
         if !works.isEmpty { engine.promoter.submit(works) }
         works.removeAll(keepingCapacity: true)
         if hurries { engine.promoter.hurry() }
@@ -193,30 +225,26 @@ extension RunThread {
     }
 
     private func sendEvents() { execution.control.send(contentsOf: &events) }
-
-    /// Hands the transfers to the loop, and pauses some that it has then.
-    private func submitJobs(pausing paused: [Int] = []) {
-        engine.submit(jobs, pausing: paused)
-        jobs.removeAll(keepingCapacity: true)
-    }
 }
 
 // MARK: Messages
 
-extension RunThread {
-    /// Sends the decided jobs and works, waits for messages, and processes all of them.
-    private func hear(waitingAtMost limit: Int64?) {
-        handOn()
-        var messages = execution.mailbox.take(waitingAtMost: limit)
+extension RunDriver {
+    /// Takes everything that came since the last turn.
+    func takeTurn() {
+        let messages = execution.mailbox.take()
+        let isDue = timeToWait == 0
+        guard isDue || !messages.isEmpty else { return }
+        hasActionsLeft = false
         lookAtClock()
-        for number in messages.indices {
-            // A body in memory is freed as soon as its message has been processed.
-            var message = RunMessage.input(.tick)
-            swap(&message, &messages[number])
-            take(message)
-            engine.runs.noteTaken(message)
-        }
+        // What follows from these may be reported at once: it waits for the next turn.
+        swap(&news, &current)
+        for (position, event) in current { take(.transfer(position, event)) }
+        current.removeAll(keepingCapacity: true)
+        for message in messages { take(message) }
         take(.tick)
+        askPermission()
+        handOn()
     }
 
     private func take(_ message: RunMessage) {
@@ -226,19 +254,18 @@ extension RunThread {
         case .isFree(let number, let target):
             let waiting = landings.take(number, target, isOver: machine.isOver)
             if let (work, attempts) = waiting { land(work, holding: target, attempts: attempts) }
-        case .mark(let done):
-            handOn()
-            done.post()
         }
     }
 
     private func take(_ input: RunInput) {
         machine.take(input, at: moment)
-        machine.takeActions(into: &actions)
-        while !actions.isEmpty {
-            for action in actions { perform(action) }
+        repeat {
             machine.takeActions(into: &actions)
-        }
+            for action in actions { perform(action) }
+            // Connections are made for the transfers that begin, before more are prepared.
+            let begins = actions.contains { if case .submit = $0 { true } else { false } }
+            hasActionsLeft = begins
+        } while !actions.isEmpty && !hasActionsLeft
     }
 
     private func tell(_ body: Event.Body) {
@@ -265,19 +292,16 @@ extension RunInput {
 
 // MARK: Actions
 
-extension RunThread {
+extension RunDriver {
     private func perform(_ action: RunAction) {
         switch action {
         case .tell(let body): tell(body)
         case .read(let wishes): read(wishes)
-        case .claim(let wishes):
-            // The loop connects for those that have their targets, while others take theirs.
-            submitJobs()
-            claim(wishes)
+        case .claim(let wishes): claim(wishes)
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
             for submission in submissions {
-                jobs.append(execution.job(for: submission, spending: permission?.allowance))
+                transfers?.submit(execution.job(for: submission, spending: permission?.allowance))
             }
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
@@ -295,10 +319,10 @@ extension RunThread {
             // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end): claims.release(position, target, end)
-        case .pause(let positions): submitJobs(pausing: positions.map(job))
-        case .resume(let positions): steer(positions) { $0.resume($1) }
+        case .pause(let positions): for at in positions { transfers?.pause(job(at: at)) }
+        case .resume(let positions): for at in positions { transfers?.resume(job(at: at)) }
         case .cancel(let positions, let discarding):
-            steer(positions) { $0.cancel($1, discardingParts: discarding) }
+            transfers?.cancel(positions.map(job), discardingPart: discarding)
         case .abandonPromotions: engine.promoter.abandonAtStop()
         }
     }
@@ -375,20 +399,13 @@ extension RunThread {
         }
     }
 
-    /// Applies a command to transfers, after submitting those that the loop does not have yet.
-    private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
-        guard !positions.isEmpty else { return }
-        submitJobs()
-        body(engine, positions.map(job))
-    }
-
     /// The number of a transfer in the loop.
     private func job(at position: Int) -> Int {
         RunRegister.job(of: execution.number, position: position)
     }
 }
 
-/// A message to the thread of a run.
+/// A message to a run from another thread.
 enum RunMessage: Sendable {
     /// An input for the run's state machine.
     case input(RunInput)
@@ -397,14 +414,4 @@ enum RunMessage: Sendable {
     /// A file has no reader any more, and is this run's; the number is that of the work in the
     /// `LandingQueue` that waits for it.
     case isFree(Int, Target)
-    /// A thread waits until all messages before this one are processed.
-    case mark(Semaphore)
-
-    /// The length of a body in memory that the message brings, in bytes.
-    var bytesInMemory: Int {
-        if case .input(.transfer(_, .ended(.received(let body)))) = self {
-            return body.bytesInMemory
-        }
-        return 0
-    }
 }
