@@ -124,7 +124,7 @@ struct NPMCacheEncoder: ManifestEncoder {
             bytes += "\(count == 0 ? "" : "\n")npm cache add".utf8
         }
         count += 1
-        bytes += " \(QuotedWord.shell(root + "/" + resource.target.path))".utf8
+        bytes += " \((root + "/" + resource.target.path).quotedForShell)".utf8
     }
 
     mutating func end() { if count > 0 { bytes.append(0x0A) } }

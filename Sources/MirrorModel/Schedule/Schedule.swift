@@ -202,7 +202,7 @@ package struct ScheduleUnits: Sendable {
     ///
     /// - Parameter offset: any number, which chooses the minute.
     package func cron(offset: UInt64) -> [String]? {
-        let words = words.map(QuotedWord.cron)
+        let words = words.map(\.quotedForCron)
         guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
         let command = "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"
         return [mark, command, ScheduleUnits.endMark]
@@ -210,7 +210,7 @@ package struct ScheduleUnits: Sendable {
 
     private func line(_ words: [String]) -> String? {
         let quoted = words.enumerated().map { number, word in
-            QuotedWord.systemd(word, isProgram: number == 0)
+            word.quotedForSystemd(isProgram: number == 0)
         }
         return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
     }
@@ -223,17 +223,18 @@ package struct ScheduleUnits: Sendable {
     }
 }
 
-/// Words of a command line, written so that a program reads them as they are.
-package enum QuotedWord {
+// Words of a command line, written so that a program reads them as they are.
+
+extension String {
     /// A word of an `ExecStart=` line (systemd.service(5), "Command lines"; systemd.syntax(7)).
     ///
     /// Nil for a word with a line break or another control character, which has no place in a unit.
     ///
     /// - Parameter isProgram: whether it is the first word, in which no variable is replaced.
-    package static func systemd(_ word: String, isProgram: Bool = false) -> String? {
-        guard isPrintable(word) else { return nil }
+    package func quotedForSystemd(isProgram: Bool = false) -> String? {
+        guard hasNoControlCharacter else { return nil }
         var quoted = ""
-        for character in word.unicodeScalars {
+        for character in unicodeScalars {
             switch character {
             case "\\": quoted += "\\\\"
             case "\"": quoted += "\\\""
@@ -243,18 +244,18 @@ package enum QuotedWord {
             default: quoted.unicodeScalars.append(character)
             }
         }
-        return isPlain(word) ? quoted : "\"\(quoted)\""
+        return isPlainWord ? quoted : "\"\(quoted)\""
     }
 
     /// A word of a crontab's command, which sh(1) reads after cron (crontab(5)).
     ///
     /// Nil for a word with a control character.
-    package static func cron(_ word: String) -> String? {
-        guard isPrintable(word) else { return nil }
-        if isPlain(word) { return word }
+    package var quotedForCron: String? {
+        guard hasNoControlCharacter else { return nil }
+        if isPlainWord { return self }
         // cron ends the command at a percent sign that no backslash stands before, and takes the
         // backslash away; so the sign stands outside the quotes.
-        let quoted = word.split(separator: "'", omittingEmptySubsequences: false)
+        let quoted = split(separator: "'", omittingEmptySubsequences: false)
             .map {
                 $0.split(separator: "%", omittingEmptySubsequences: false).joined(
                     separator: "'\\%'")
@@ -264,19 +265,19 @@ package enum QuotedWord {
     }
 
     /// A word of a command that sh(1) reads.
-    package static func shell(_ word: String) -> String {
-        if isPlain(word) { return word }
-        return "'" + word.parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
+    package var quotedForShell: String {
+        if isPlainWord { return self }
+        return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
     }
 
-    private static func isPrintable(_ word: String) -> Bool {
-        word.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    private var hasNoControlCharacter: Bool {
+        unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
     /// Whether no character of a word has a special meaning anywhere.
-    private static func isPlain(_ word: String) -> Bool {
-        !word.isEmpty
-            && word.utf8.allSatisfy { byte in
+    private var isPlainWord: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):
