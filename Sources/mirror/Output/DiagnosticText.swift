@@ -71,11 +71,6 @@ struct DiagnosticText {
 ///
 /// Control characters are shown by number, a tab as spaces up to the next fourth column.
 struct MarkedLine {
-    private struct Cell {
-        let text: String
-        let width: Int
-    }
-
     private(set) var text = ""
     /// The columns of the mark, from 0.
     private(set) var mark = 0..<0
@@ -111,14 +106,14 @@ struct MarkedLine {
         self.mark = first..<max(first, last)
     }
 
-    private static func cells(_ text: String) -> [Cell] {
+    private static func cells(_ text: String) -> [(text: String, width: Int)] {
         var column = 0
         return text.unicodeScalars.map { scalar in
             var shown = String(scalar).printable
             if scalar == "\t" { shown = String(repeating: " ", count: 4 - column % 4) }
-            let cell = Cell(text: shown, width: DisplayWidth.of(shown))
-            column += cell.width
-            return cell
+            let width = DisplayWidth.of(shown)
+            column += width
+            return (shown, width)
         }
     }
 }
