@@ -70,14 +70,13 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// systemd makes up for a missed run only if a calendar expresses the period (systemd.timer(5),
     /// Persistent).
     package var calendar: String? {
-        switch shape {
-        case .minutes(1): "*-*-* *:*:00"
-        case .minutes(let minutes): "*-*-* *:00/\(minutes):00"
-        case .hours(1): "*-*-* *:00:00"
-        case .hours(let hours): "*-*-* 00/\(hours):00:00"
-        case .day: "*-*-* 00:00:00"
-        case .week: "Mon *-*-* 00:00:00"
-        case nil: nil
+        switch seconds {
+        case 60: "*-*-* *:*:00"
+        case 3600: "*-*-* *:00:00"
+        case 86400: "*-*-* 00:00:00"
+        case 604_800: "Mon *-*-* 00:00:00"
+        default:
+            hours.map { "*-*-* 00/\($0):00:00" } ?? minutes.map { "*-*-* *:00/\($0):00" }
         }
     }
 
@@ -87,14 +86,14 @@ package struct SchedulePeriod: Sendable, Hashable {
     ///   not all begin at the same one.
     package func cron(offset: UInt64) -> String? {
         let minute = offset % 60
-        return switch shape {
-        case .minutes(1): "* * * * *"
-        case .minutes(let minutes): "\(offset % UInt64(minutes))-59/\(minutes) * * * *"
-        case .hours(1): "\(minute) * * * *"
-        case .hours(let hours): "\(minute) \(offset / 60 % UInt64(hours))-23/\(hours) * * *"
-        case .day: "\(minute) \(offset / 60 % 24) * * *"
-        case .week: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
-        case nil: nil
+        return switch seconds {
+        case 60: "* * * * *"
+        case 3600: "\(minute) * * * *"
+        case 86400: "\(minute) \(offset / 60 % 24) * * *"
+        case 604_800: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
+        default:
+            hours.map { "\(minute) \(offset / 60 % UInt64($0))-23/\($0) * * *" }
+                ?? minutes.map { "\(offset % UInt64($0))-59/\($0) * * * *" }
         }
     }
 
@@ -115,16 +114,14 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// most.
     package var usualJitter: Int64 { min(seconds / 10, 3600) }
 
-    private enum Shape { case minutes(Int64), hours(Int64), day, week }
+    /// The period in hours, where these divide a day.
+    private var hours: Int64? {
+        seconds % 3600 == 0 && 24 % (seconds / 3600) == 0 ? seconds / 3600 : nil
+    }
 
-    private var shape: Shape? {
-        if seconds == 604_800 { return .week }
-        if seconds == 86400 { return .day }
-        if seconds % 3600 == 0, 24 % (seconds / 3600) == 0 { return .hours(seconds / 3600) }
-        if seconds % 60 == 0, seconds < 3600, 60 % (seconds / 60) == 0 {
-            return .minutes(seconds / 60)
-        }
-        return nil
+    /// The period in minutes, where these divide an hour.
+    private var minutes: Int64? {
+        seconds % 60 == 0 && 60 % (seconds / 60) == 0 ? seconds / 60 : nil
     }
 
     private static let expressible: [Int64] =

@@ -55,9 +55,9 @@ extension ServedAnswer {
         ]
         sha256 = file.sha256
         guard request.method == "GET", ServedAnswer.rangeCounts(in: request, on: file),
-            let range = request[.range].flatMap(ByteRange.init)
+            let bytes = request.range(ofSize: file.size)
         else { return }
-        guard let bytes = range.bytes(ofSize: file.size) else {
+        if bytes.isEmpty {
             self = .refusal(416)
             fields += [("Content-Range", "bytes */\(file.size)"), ("ETag", file.entityTag)]
             return
