@@ -46,15 +46,16 @@ enum CommandStage: Sendable {
     }
 }
 
-/// When the command, or the sync of a watch, began: its deadline and its seconds count from then.
-enum CommandTime {
+// When the command, or the sync of a watch, began: its deadline and its seconds count from then.
+
+extension MirrorCommand {
     private static let instant = Mutex(ContinuousClock.now)
 
     /// The instant at which `main` was entered; its first use is there, and fixes it.
     static var began: ContinuousClock.Instant { instant.withLock { $0 } }
 
     /// Begins again: with the next sync of a watch.
-    static func restart() { instant.withLock { $0 = .now } }
+    static func restartTime() { instant.withLock { $0 = .now } }
 
     /// Seconds since the command began.
     static var seconds: Double {

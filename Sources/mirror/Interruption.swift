@@ -13,7 +13,7 @@ import Synchronization
 /// process exits at once; the next run recovers as after a crash. The process also exits if Swift's
 /// runtime hangs because the system refuses threads. The deadline applies to every stage, even
 /// reading a pipe; the command then has 2 s to end.
-enum Interruption {
+final class Interruption: Sendable {
     private struct State {
         /// The signal that ended the command.
         var received: Int32?
@@ -23,7 +23,8 @@ enum Interruption {
         var hasHungUp = false
         /// Whether the process was started to outlive its terminal (nohup(1)).
         var ignoresHangUp = false
-        var deadline: Deadline?
+        /// Seconds after which the command ends, counted from its beginning; nil is no limit.
+        var deadline: Int64?
         /// Whether the deadline has passed, so that the command was cancelled.
         var isOverdue = false
         /// The main thread, which waits for signals.
@@ -38,11 +39,6 @@ enum Interruption {
         var cancel: (@Sendable () -> Void)?
         /// Whether the runtime was asked for a sign of life and has not given it yet.
         var isAwaited = false
-    }
-
-    private struct Deadline {
-        let seconds: Int64
-        var instant: ContinuousClock.Instant { CommandTime.began.advanced(by: .seconds(seconds)) }
     }
 
     /// How long a command may take to end after the deadline.
@@ -61,11 +57,9 @@ enum Interruption {
 
     /// On the heap: a release build of Swift 6.3.1 laid a global mutex of this state out as zeros, in which
     /// an absent number reads as 0, so that every command ended at once with exit 0.
-    private final class Shared: Sendable {
-        let state = Mutex(State())
-    }
+    private static let shared = Interruption()
 
-    private static let shared = Shared()
+    private let state = Mutex(State())
 
     /// Blocks the signals, and ignores those that would end the process in mid-write.
     ///
@@ -104,7 +98,7 @@ enum Interruption {
     /// Ends the command so many seconds after it began; nil is no limit.
     static func setDeadline(seconds: Int64?) {
         let main = shared.state.withLock { state in
-            state.deadline = seconds.map(Deadline.init)
+            state.deadline = seconds
             return state.main
         }
         // The main thread may already sleep, for longer than until the deadline.
@@ -121,10 +115,10 @@ enum Interruption {
         }
     }
 
-    private static func error(of deadline: Deadline) -> MirrorError {
+    private static func error(of deadline: Int64) -> MirrorError {
         MirrorError(
             .deadline,
-            "The deadline of \(DurationText(seconds: deadline.seconds)) was over \(CommandStage.now.words). Run again, or allow more with --deadline."
+            "The deadline of \(DurationText(seconds: deadline)) was over \(CommandStage.now.words). Run again, or allow more with --deadline."
         )
     }
 
@@ -138,7 +132,7 @@ enum Interruption {
     /// Returns the exit code; throws where the process gets no two further threads.
     static func supervise(
         _ command: @escaping @Sendable () async -> Int32
-    ) throws(StandbyThread.Refusal) -> Int32 {
+    ) throws(MirrorError) -> Int32 {
         let standby = try StandbyThread { attend() }
         // The runtime needs one more thread.
         if let refusal = StandbyThread.refusal() { throw refusal }
@@ -173,7 +167,10 @@ enum Interruption {
             default:
                 if meetsDeadline(standby) { continue }
                 missed = shared.state.withLock { $0.isAwaited } ? missed + 1 : 0
-                if missed >= mostMissed, let refusal = StandbyThread.refusal() { giveUp(refusal) }
+                if missed >= mostMissed, let refusal = StandbyThread.refusal() {
+                    // The work would wait for ever for a thread.
+                    endProcess(refusal, exit: 74)
+                }
                 shared.state.withLock { $0.isAwaited = true }
                 standby.wake()
             }
@@ -185,7 +182,8 @@ enum Interruption {
     private static func pause() -> timespec {
         let (deadline, isOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline else { return timespec(tv_sec: checkInterval, tv_nsec: 0) }
-        let end = isOverdue ? deadline.instant.advanced(by: grace) : deadline.instant
+        let instant = MirrorCommand.began.advanced(by: .seconds(deadline))
+        let end = isOverdue ? instant.advanced(by: grace) : instant
         let left = min(
             max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(checkInterval))
         return timespec(left)
@@ -195,13 +193,15 @@ enum Interruption {
     /// itself. False if nothing was to be done.
     private static func meetsDeadline(_ standby: StandbyThread) -> Bool {
         let (deadline, wasOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
-        guard let deadline, ContinuousClock.now >= deadline.instant else { return false }
+        guard let deadline else { return false }
+        let instant = MirrorCommand.began.advanced(by: .seconds(deadline))
+        guard ContinuousClock.now >= instant else { return false }
         guard wasOverdue else {
             shared.state.withLock { $0.isOverdue = true }
             standby.wake()
             return true
         }
-        guard ContinuousClock.now >= deadline.instant.advanced(by: grace) else { return false }
+        guard ContinuousClock.now >= instant.advanced(by: grace) else { return false }
         endProcess(error(of: deadline), exit: 69)
     }
 
@@ -267,11 +267,6 @@ enum Interruption {
         } else if error.code != .cancelled {
             Console.error.write(last: Array("mirror: error: \(error.sentence)\n".utf8))
         }
-    }
-
-    /// Ends the process, because its work would wait for ever for a thread.
-    private static func giveUp(_ refusal: StandbyThread.Refusal) -> Never {
-        endProcess(MirrorError(.inputOutput, refusal.message), exit: 74)
     }
 
     private static func awaited() -> sigset_t {

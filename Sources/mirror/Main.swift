@@ -7,24 +7,24 @@ import MirrorModel
 @main
 enum Main {
     static func main() {
-        _ = CommandTime.began
-        StandardStreams.fillGaps()
+        _ = MirrorCommand.began
+        fillGaps()
         // Signals are blocked before any other thread exists, so that all threads inherit the mask.
         Interruption.blockSignals()
-        OpenFiles.raiseLimit()
-        if let number = OpenFiles.refusal() {
+        raiseLimitOfFiles()
+        if let number = refusalOfFiles() {
             refuse(
                 "no file can be opened: \(String(cString: strerror(number))). "
                     + "End other programs, or raise the limits of this one (ulimit -n), then run again."
             )
         }
-        guard let words = Arguments.words() else {
+        guard let words = CommandLine.words() else {
             refuse(
                 "The command line cannot be read, because there is no /proc. Mount it, then run again."
             )
         }
         let code: Int32
-        do throws(StandbyThread.Refusal) {
+        do throws(MirrorError) {
             code = try Interruption.supervise { await run(words) }
         } catch { refuse(error.message) }
         // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
@@ -52,7 +52,7 @@ enum Main {
 
     private static func work(_ words: [String]) async -> Int32 {
         let effective: [String]
-        do { effective = try SettingsLayer.effective(words) } catch {
+        do { effective = try EffectiveWords.effective(words) } catch {
             return RunOutput.refuse(words, because: error)
         }
         do {
@@ -89,6 +89,83 @@ enum Main {
                 return code.rawValue
             }
             return RunOutput.refuse(effective, refusal.error, text: refusal.text)
+        }
+    }
+}
+
+// MARK: What every process needs
+
+extension Main {
+    /// Opens a placeholder for each of the descriptors 0, 1 and 2 that is closed.
+    ///
+    /// A file that is opened later would get the lowest free number, and with number 1 the report
+    /// would be written into it. A placeholder can neither be written to nor be read as a file, so
+    /// a report to it fails as it should (EBADF). Call this function before any file is opened.
+    private static func fillGaps() {
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
+        where fcntl(number, F_GETFD) == -1 {
+            // Not close-on-exec: a child would have the same gap.
+            _ = open("/", O_RDONLY | O_DIRECTORY)
+        }
+    }
+
+    /// The number of files that the program needs until it can report an error.
+    private static let leastFiles = 24
+
+    /// Raises the limit of open files to the highest number that the system allows (setrlimit(2)).
+    ///
+    /// mirror starts no other program, which would inherit the limit and might not expect it. It
+    /// waits with poll(2), which has no greatest descriptor number.
+    private static func raiseLimitOfFiles() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
+            limit.rlim_cur < limit.rlim_max
+        else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    /// The error number that keeps the program from starting; nil when it can start.
+    ///
+    /// Swift's runtime ends the process where it cannot open a file of its own, so that should not
+    /// happen during a run.
+    private static func refusalOfFiles() -> Int32? {
+        var files: [Int32] = []
+        defer { for file in files { close(file) } }
+        while files.count < leastFiles {
+            let file = dup(STDIN_FILENO)
+            if file < 0 { return errno }
+            files.append(file)
+        }
+        return nil
+    }
+}
+
+extension CommandLine {
+    /// The words after the program's name; nil where they cannot be found.
+    ///
+    /// Swift finds them on the stack beside `environ`, and with the help of /proc/self/maps. A
+    /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and a
+    /// command without words would print its help and succeed.
+    static func words(onStack stack: [String] = CommandLine.arguments) -> [String]? {
+        // A program always has its own name as the first word, so an empty list means "not found".
+        guard stack.isEmpty else { return Array(stack.dropFirst()) }
+        guard let bytes = kernelsCopy(), !bytes.isEmpty else { return nil }
+        let words = bytes.split(separator: 0, omittingEmptySubsequences: false)
+        return words.dropFirst().dropLast().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The kernel's copy of the words, with a NUL after each (proc(5), /proc/pid/cmdline).
+    private static func kernelsCopy() -> [UInt8]? {
+        guard let file = fopen("/proc/self/cmdline", "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while true {
+            let block = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+                count = fread(buffer.baseAddress, 1, buffer.count, file)
+            }
+            if block.isEmpty { return bytes }
+            bytes += block
         }
     }
 }

@@ -1,21 +1,11 @@
 import Glibc
+import MirrorModel
 
 /// A thread that exists from the start, for work in which the main thread must not get stuck.
 ///
 /// A thread that hands work to Swift's runtime may have to start a further thread for it. Where the
 /// system gives none, the runtime tries again every second, silently and for ever.
 struct StandbyThread {
-    /// Why a process gets no further thread, by the error number of pthread_create(3).
-    struct Refusal: Error {
-        let number: Int32
-
-        /// The failure, its cause, and a remedy.
-        var message: String {
-            "no further thread can be had: \(String(cString: strerror(number))). "
-                + "End other programs, or raise the limits of this one (ulimit -u), then run again."
-        }
-    }
-
     private final class Duty: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -24,7 +14,7 @@ struct StandbyThread {
     private let thread: pthread_t
 
     /// Starts the thread, which does its duty each time it is woken; SIGUSR2 must be blocked.
-    init(_ duty: @escaping @Sendable () -> Void) throws(Refusal) {
+    init(_ duty: @escaping @Sendable () -> Void) throws(MirrorError) {
         let context = Unmanaged.passRetained(Duty(duty))
         var thread = pthread_t()
         let number = pthread_create(
@@ -40,7 +30,7 @@ struct StandbyThread {
             }, context.toOpaque())
         guard number == 0 else {
             context.release()
-            throw Refusal(number: number)
+            throw StandbyThread.refusal(number)
         }
         self.thread = thread
     }
@@ -49,10 +39,19 @@ struct StandbyThread {
     func wake() { pthread_kill(thread, SIGUSR2) }
 
     /// Why the system gives no further thread now; nil when it does.
-    static func refusal() -> Refusal? {
+    static func refusal() -> MirrorError? {
         var thread = pthread_t()
         let number = pthread_create(&thread, nil, { _ in nil }, nil)
         if number == 0 { pthread_join(thread, nil) }
-        return number == 0 ? nil : Refusal(number: number)
+        return number == 0 ? nil : refusal(number)
+    }
+
+    /// The error by the error number of pthread_create(3): the failure, its cause, and a remedy.
+    private static func refusal(_ number: Int32) -> MirrorError {
+        MirrorError(
+            .inputOutput,
+            "no further thread can be had: \(String(cString: strerror(number))). "
+                + "End other programs, or raise the limits of this one (ulimit -u), then run again."
+        )
     }
 }

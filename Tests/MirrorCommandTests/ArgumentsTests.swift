@@ -5,10 +5,10 @@ import Testing
 /// The words of a command line, where Swift does not find them.
 struct ArgumentsTests {
     @Test func withoutAStackArgumentsComeFromTheKernel() {
-        #expect(Arguments.words(onStack: []) == Array(CommandLine.arguments.dropFirst()))
+        #expect(CommandLine.words(onStack: []) == Array(CommandLine.arguments.dropFirst()))
     }
 
     @Test func argumentsAreTakenFromTheStack() {
-        #expect(Arguments.words(onStack: ["mirror", "plan", ""]) == ["plan", ""])
+        #expect(CommandLine.words(onStack: ["mirror", "plan", ""]) == ["plan", ""])
     }
 }

@@ -32,10 +32,10 @@ enum TextProperties {
         {
             return "a reply that cannot be read again"
         }
-        guard let event = EventDecoder.event(in: bytes) else { return nil }
+        guard let event = Event(line: bytes) else { return nil }
         var json = JSONWriter()
         event.write(to: &json, alwaysWithTotals: true)
-        let again = EventDecoder.event(in: json.take())
+        let again = Event(line: json.take())
         return again == nil ? "an event that cannot be read again" : nil
     }
 

@@ -123,8 +123,8 @@ import Testing
     }
 
     @Test func shellWordsAreQuoted() {
-        #expect(QuotedWord.shell("/a/b-1.tgz") == "/a/b-1.tgz")
-        #expect(QuotedWord.shell("it's $HOME") == "'it'\\''s $HOME'")
-        #expect(QuotedWord.shell("") == "''")
+        #expect("/a/b-1.tgz".quotedForShell == "/a/b-1.tgz")
+        #expect("it's $HOME".quotedForShell == "'it'\\''s $HOME'")
+        #expect("".quotedForShell == "''")
     }
 }

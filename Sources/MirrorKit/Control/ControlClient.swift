@@ -82,12 +82,12 @@ package final class ControlClient: Sendable {
         AsyncStream { [self] in try? await Offload.run { self.line(waitingSeconds: nil) } }
     }
 
-    private let received = LineInbox()
+    private let received = Mutex(LineInbox())
 
     private func line(waitingSeconds seconds: Int?) -> [UInt8]? {
         guard let descriptor else { return nil }
         while true {
-            if let line = received.take() { return line }
+            if let line = received.withLock({ $0.take() }) { return line }
             var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
             let limit = seconds.map { Int32($0 * 1000) } ?? -1
             let ready = poll(&entry, 1, limit)
@@ -99,7 +99,7 @@ package final class ControlClient: Sendable {
                 read(descriptor.number, $0.baseAddress, $0.count)
             }
             guard count > 0 else { return nil }
-            received.add(buffer[..<count])
+            received.withLock { $0.bytes += buffer[..<count] }
         }
     }
 }
@@ -195,28 +195,19 @@ package struct ControlAddress: Sendable, Hashable {
 }
 
 /// Bytes that arrived, taken out a line at a time.
-final class LineInbox: Sendable {
-    private struct State {
-        var bytes: [UInt8] = []
-        /// Where the next line begins.
-        var start = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Adds bytes.
-    func add(_ bytes: ArraySlice<UInt8>) { state.withLock { $0.bytes += bytes } }
+private struct LineInbox {
+    var bytes: [UInt8] = []
+    /// Where the next line begins.
+    private var start = 0
 
     /// The next whole line, without its line break.
-    func take() -> [UInt8]? {
-        state.withLock { state in
-            guard let end = state.bytes[state.start...].firstIndex(of: UInt8(ascii: "\n")) else {
-                state.bytes.removeFirst(state.start)
-                state.start = 0
-                return nil
-            }
-            defer { state.start = end + 1 }
-            return Array(state.bytes[state.start..<end])
+    mutating func take() -> [UInt8]? {
+        guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) else {
+            bytes.removeFirst(start)
+            start = 0
+            return nil
         }
+        defer { start = end + 1 }
+        return Array(bytes[start..<end])
     }
 }

@@ -183,24 +183,17 @@ package enum ControlReply: Sendable, Hashable {
 
 /// What other processes are told about a running mirror.
 package struct JobDescription: Sendable, Hashable {
-    /// What the process does at the moment.
-    package enum Phase: String, Sendable, Hashable {
-        /// A run is under way.
-        case running
-        /// A watch sleeps until its next sync.
-        case sleeping
-    }
-
     /// The process id (getpid(2)).
     package var process: Int32
     /// The verb that it was started with.
     package var verb: String
     /// The root's absolute path.
     package var root: String
-    package var phase: Phase
+    /// Whether a run is under way; else a watch sleeps until its next sync.
+    package var isRunning: Bool
     /// Whether all transfers are paused.
     package var isPaused = false
-    /// When `phase` began.
+    /// When that began.
     package var since: Instant
     /// When the next sync comes; set only while sleeping.
     package var until: Instant?
@@ -208,11 +201,11 @@ package struct JobDescription: Sendable, Hashable {
     package var totals = RunTotals()
 
     /// A job without a run.
-    package init(process: Int32, verb: String, root: String, phase: Phase, since: Instant) {
+    package init(process: Int32, verb: String, root: String, isRunning: Bool, since: Instant) {
         self.process = process
         self.verb = verb
         self.root = root
-        self.phase = phase
+        self.isRunning = isRunning
         self.since = since
     }
 
@@ -221,12 +214,12 @@ package struct JobDescription: Sendable, Hashable {
         json.member("pid", Int64(process))
         json.member("verb", verb)
         json.member("root", root)
-        json.member("state", phase.rawValue)
+        json.member("state", isRunning ? "running" : "sleeping")
         json.member("paused", isPaused)
         json.member("since", since.rfc3339)
         json.member("until", until?.rfc3339)
         json.key("total")
-        if phase == .running {
+        if isRunning {
             json.object { totals.writeMembers(to: &$0) }
         } else {
             json.null()
@@ -236,11 +229,12 @@ package struct JobDescription: Sendable, Hashable {
     init?(_ tree: JSONTree) {
         guard let process = tree["pid"]?.int, let verb = tree["verb"]?.string,
             let root = tree["root"]?.string,
-            let phase = tree["state"]?.string.flatMap(Phase.init(rawValue:)),
+            let state = tree["state"]?.string, ["running", "sleeping"].contains(state),
             let since = tree["since"]?.string.flatMap(Instant.init(rfc3339:))
         else { return nil }
         self.init(
-            process: Int32(clamping: process), verb: verb, root: root, phase: phase, since: since)
+            process: Int32(clamping: process), verb: verb, root: root,
+            isRunning: state == "running", since: since)
         isPaused = tree["paused"]?.bool ?? false
         until = tree["until"]?.string.flatMap(Instant.init(rfc3339:))
         if let total = tree["total"] { totals = RunTotals(total) }
@@ -263,17 +257,16 @@ extension RunTotals {
     }
 }
 
-/// Reads the events that another process sends, as far as a display needs them.
-///
-/// What a display does not show is made up: a reason, for example.
-package enum EventDecoder {
-    /// The event of a line; nil for other lines.
-    package static func event(in line: [UInt8]) -> Event? {
+extension Event {
+    /// Reads an event that another process sends, as far as a display needs it; nil for other lines.
+    ///
+    /// What a display does not show is made up: a reason, for example.
+    package init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: "event"),
             let body = Event.Body(tree), let run = tree["run"]?.string,
             let time = tree["time"]?.string.flatMap(Instant.init(rfc3339:))
         else { return nil }
-        return Event(
+        self.init(
             run: run, time: time, body: body,
             totals: tree["total"].map { RunTotals($0) } ?? RunTotals())
     }

@@ -12,14 +12,8 @@ package final class ControlServer: Sendable {
     /// Carries out a request.
     package typealias Handler = @Sendable (ControlRequest) async -> ControlReply
 
-    private enum Message: Sendable {
-        /// The answer to a request; a client that asked to follow gets what comes after it.
-        case reply(client: Int, [UInt8], follows: Bool)
-        case event([UInt8])
-        case stop
-    }
-
-    private let messages = Mutex<[Message]>([])
+    /// What the thread is to do, in this order.
+    private let messages = Mutex<[@Sendable (inout ControlLoop) -> Void]>([])
     private let signal: WakeSignal
     private let address: ControlAddress
     private let followers = Atomic(0)
@@ -58,7 +52,8 @@ package final class ControlServer: Sendable {
         var json = JSONWriter()
         event.write(to: &json, alwaysWithTotals: true)
         json.newline()
-        post(.event(json.take()))
+        let bytes = json.take()
+        post { $0.sendToFollowers(bytes) }
     }
 
     /// Ends the server. Its clients still get the queued bytes that they take within half a second.
@@ -68,12 +63,12 @@ package final class ControlServer: Sendable {
             return thread
         }
         guard let running else { return }
-        post(.stop)
+        post { $0.isStopping = true }
         running.join()
         unlink(address.path)
     }
 
-    private func post(_ message: Message) {
+    private func post(_ message: @escaping @Sendable (inout ControlLoop) -> Void) {
         messages.withLock { $0.append(message) }
         signal.raise()
     }
@@ -83,31 +78,24 @@ package final class ControlServer: Sendable {
         let request: ControlRequest
         do throws(MirrorError) { request = try ControlRequest(line: line) } catch {
             let line = ControlReply.refused(error.message).line
-            return post(.reply(client: client, line, follows: false))
+            return post { $0.reply(line, to: client, follows: false) }
         }
         Task {
             let reply = await handler(request)
             let isJob = if case .job = reply { true } else { false }
-            post(.reply(client: client, reply.line, follows: request == .follow && isJob))
+            post {
+                $0.reply(reply.line, to: client, follows: request == .follow && isJob)
+            }
         }
     }
 
-    /// Acts on the posted messages; false when the server is to end.
-    func deliver(to loop: inout ControlLoop) -> Bool {
+    /// Acts on the posted messages.
+    func deliver(to loop: inout ControlLoop) {
         let posted = messages.withLock { messages in
             defer { messages = [] }
             return messages
         }
-        var goesOn = true
-        for message in posted {
-            switch message {
-            case .reply(let client, let bytes, let follows):
-                loop.reply(bytes, to: client, follows: follows)
-            case .event(let bytes): loop.sendToFollowers(bytes)
-            case .stop: goesOn = false
-            }
-        }
-        return goesOn
+        for message in posted { message(&loop) }
     }
 
     func note(followers count: Int) { followers.store(count, ordering: .relaxed) }
@@ -126,6 +114,8 @@ struct ControlLoop {
     private let signal: WakeSignal
     private var clients: [Int: ControlConnection] = [:]
     private var last = 0
+    /// Whether the server is to end.
+    var isStopping = false
     /// Whether the system refused a client, which waits at the listener: poll(2) would not block.
     private var isExhausted = false
 
@@ -139,15 +129,15 @@ struct ControlLoop {
         while true {
             poll()
             signal.clear()
-            let goesOn = server.deliver(to: &self)
+            server.deliver(to: &self)
             accept()
             for number in clients.keys.sorted() { serve(number, server, handler) }
             server.note(followers: clients.values.count { $0.isFollower })
-            if !goesOn { return sayFarewell() }
+            if isStopping { return sayFarewell() }
         }
     }
 
-    /// Queues the answer to a request.
+    /// Queues the answer to a request; a client that asked to follow gets what comes after it.
     mutating func reply(_ bytes: [UInt8], to client: Int, follows: Bool) {
         clients[client]?.answer(bytes, follows: follows)
     }

@@ -70,8 +70,8 @@ struct ExportChoice {
     private(set) var report: ExportReport
     /// What is known of the files in a list.
     private var resources = ResourceTable([])
-    /// The files of a folder, in the order of their targets' bytes.
-    private(set) var copies: [ExportedCopy] = []
+    /// The files of a folder with their paths in it, in the order of their targets' bytes.
+    private(set) var copies: [(record: IndexRecord, name: String)] = []
     private let view: TreeView
     private let isCancelled: @Sendable () -> Bool
 
@@ -114,7 +114,7 @@ struct ExportChoice {
                     names[name] = other
                     return
                 }
-                copies.append(ExportedCopy(record: record, name: name))
+                copies.append((record, name))
                 report.bytes += record.stamp.size
             } else {
                 resources.append(
@@ -162,22 +162,35 @@ struct ExportChoice {
     }
 
     private func fill(_ folder: ExportFolder, from root: RootDirectory) throws {
-        var bag = report.format == .bagit ? Bag(now: SystemClock.now()) : nil
-        for copy in copies {
+        for (record, name) in copies {
             if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
-            try folder.add(copy, from: root, isCancelled: isCancelled)
-            bag?.add(copy)
+            try folder.add(record, named: name, from: root, isCancelled: isCancelled)
         }
-        for (name, text) in bag?.files ?? [] { try folder.add(text, named: name) }
+        if report.format == .bagit {
+            for (name, text) in tagFiles { try folder.add(text, named: name) }
+        }
         try folder.promote()
     }
-}
 
-/// A file that goes into a folder.
-struct ExportedCopy {
-    let record: IndexRecord
-    /// Its path in the folder.
-    let name: String
+    /// The tag files of a BagIt bag by their names (RFC 8493 §2); the list of their digests is last.
+    private var tagFiles: [(name: String, text: [UInt8])] {
+        let declaration = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+        let about = """
+            Bag-Software-Agent: mirror \(MirrorVersion.current)
+            Bagging-Date: \(SystemClock.now().rfc3339.prefix(10))
+            Payload-Oxum: \(report.bytes).\(copies.count)
+
+            """
+        let line = { (digest: Digest, name: String) in
+            "\(digest.hex)  \(name.bagEscaped)\n".utf8
+        }
+        let files = [
+            ("bagit.txt", Array(declaration.utf8)), ("bag-info.txt", Array(about.utf8)),
+            ("manifest-sha256.txt", copies.flatMap { line($0.record.sha256, $0.name) }),
+        ]
+        let tags = files.flatMap { line(ByteHasher.digest(.sha256, of: $1), $0) }
+        return files + [("tagmanifest-sha256.txt", tags)]
+    }
 }
 
 /// A folder outside the tree that is filled under a hidden name, and gets its own when it is whole.
@@ -271,19 +284,20 @@ final class ExportFolder {
 
     /// Copies a file of the tree, and compares the copy's digest with the row.
     func add(
-        _ copy: ExportedCopy, from root: RootDirectory, isCancelled: () -> Bool
+        _ record: IndexRecord, named name: String, from root: RootDirectory,
+        isCancelled: () -> Bool
     ) throws {
-        let target = copy.record.target
+        let target = record.target
         do throws(Errno) {
             let source = try root.openFile(target.path)
             guard try source.status(path: target.path).isFile else {
                 throw Errno(number: EISDIR, call: "open", path: target.path)
             }
-            let file = try make(copy.name, mode: copy.record.isExecutable ? 0o755 : 0o644)
-            try source.copy(to: file, path: copy.name)
+            let file = try make(name, mode: record.isExecutable ? 0o755 : 0o644)
+            try source.copy(to: file, path: name)
             let digests = try FileDigests.compute(
-                file, algorithms: [.sha256], path: copy.name, isCancelled: isCancelled)
-            if digests?.first == copy.record.sha256 { return }
+                file, algorithms: [.sha256], path: name, isCancelled: isCancelled)
+            if digests?.first == record.sha256 { return }
         } catch { throw MirrorError(error, target: target) }
         if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
         throw MirrorError(
@@ -318,48 +332,4 @@ final class ExportFolder {
 
     /// Removes what was made so far.
     func remove() { try? hidden.removeTree() }
-}
-
-/// The tag files of a BagIt bag (RFC 8493 §2).
-struct Bag {
-    private let now: Instant
-    private var payload: [UInt8] = []
-    private var bytes: Int64 = 0
-    private var count = 0
-
-    init(now: Instant) { self.now = now }
-
-    /// Takes a file of the payload, whose name begins with `data/`.
-    mutating func add(_ copy: ExportedCopy) {
-        payload += Bag.line(copy.record.sha256.hex, copy.name)
-        bytes += copy.record.stamp.size
-        count += 1
-    }
-
-    /// The tag files by their names; the list of their digests is last.
-    var files: [(name: String, text: [UInt8])] {
-        let declaration = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-        let date = now.rfc3339.prefix(10)
-        let about = """
-            Bag-Software-Agent: mirror \(MirrorVersion.current)
-            Bagging-Date: \(date)
-            Payload-Oxum: \(bytes).\(count)
-
-            """
-        let files = [
-            ("bagit.txt", Array(declaration.utf8)), ("bag-info.txt", Array(about.utf8)),
-            ("manifest-sha256.txt", payload),
-        ]
-        var tags: [UInt8] = []
-        for (name, text) in files {
-            var hasher = ByteHasher(.sha256)
-            text.withUnsafeBytes { hasher.update($0) }
-            tags += Bag.line(hasher.finish().hex, name)
-        }
-        return files + [("tagmanifest-sha256.txt", tags)]
-    }
-
-    private static func line(_ hex: String, _ name: String) -> String.UTF8View {
-        "\(hex)  \(name.bagEscaped)\n".utf8
-    }
 }

@@ -6,12 +6,7 @@ internal import MirrorModel
 /// missing, the other two count as lines of others.
 struct Crontab {
     /// A schedule of mirror, or any other line; each with its line breaks.
-    private struct Passage {
-        var schedule: Schedule?
-        var bytes: [UInt8]
-    }
-
-    private var passages: [Passage] = []
+    private var passages: [(schedule: Schedule?, bytes: [UInt8])] = []
 
     /// Reads the lines of a crontab.
     init(_ bytes: [UInt8]) {
@@ -19,11 +14,10 @@ struct Crontab {
         var next = 0
         while next < lines.count {
             if let schedule = Crontab.schedule(lines[next...].prefix(3)) {
-                passages.append(
-                    Passage(schedule: schedule, bytes: Array(lines[next..<next + 3].joined())))
+                passages.append((schedule, Array(lines[next..<next + 3].joined())))
                 next += 3
             } else {
-                passages.append(Passage(schedule: nil, bytes: Array(lines[next])))
+                passages.append((nil, Array(lines[next])))
                 next += 1
             }
         }
@@ -45,7 +39,7 @@ struct Crontab {
             passages[passages.count - 1].bytes.append(UInt8(ascii: "\n"))
         }
         let text = lines.map { $0 + "\n" }.joined()
-        passages.append(Passage(schedule: nil, bytes: Array(text.utf8)))
+        passages.append((nil, Array(text.utf8)))
     }
 
     private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {

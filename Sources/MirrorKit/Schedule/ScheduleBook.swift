@@ -36,7 +36,7 @@ package struct ScheduleBook: Sendable {
     /// same root and manifests, it is another one.
     package static func schedule(
         root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager,
-        machine: String = Machine.identity
+        machine: String = ScheduleBook.machine
     ) -> (schedule: Schedule, offset: UInt64) {
         let place = LocalManifest.canonical(folder: root)
         let places = manifests.map { source in
@@ -53,6 +53,16 @@ package struct ScheduleBook: Sendable {
             name: Schedule.name(root: place, hash: hash.hex), manager: manager, every: every,
             root: place, manifests: places)
         return (schedule, chance.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// A text that hardly any machine but this one has, and that stays the same: its host name and
+    /// machine-id(5).
+    package static var machine: String {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        let host = String(
+            decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return host + "\n" + ((try? ReplacedFile.text(at: "/etc/machine-id")) ?? "")
     }
 
     /// The absolute path of this program.
@@ -300,18 +310,5 @@ struct ToolRun: Sendable {
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
-    }
-}
-
-/// The machine that mirror runs on, as distinct from others of the same kind.
-package enum Machine {
-    /// A text that hardly any other machine has, and that stays the same: its host name and
-    /// machine-id(5).
-    package static var identity: String {
-        var name = [CChar](repeating: 0, count: 256)
-        gethostname(&name, name.count - 1)
-        let host = String(
-            decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return host + "\n" + ((try? ReplacedFile.text(at: "/etc/machine-id")) ?? "")
     }
 }

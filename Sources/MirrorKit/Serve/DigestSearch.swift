@@ -14,15 +14,10 @@ final class DigestSearch: Sendable {
     /// Held while the table is made, so that other callers wait for it instead of making it too.
     private let making = Mutex(())
 
-    /// A state of the index.
-    private struct Version: Hashable {
-        let generation: Int64
-        let changes: Int64
-    }
-
     private struct State {
         var table: DigestTable?
-        var version: Version?
+        /// The state of the index that the table is of.
+        var version = (generation: Int64(-1), changes: Int64(-1))
         /// The earliest time at which the table may be made again.
         var rest = ContinuousClock.now
     }
@@ -47,7 +42,7 @@ final class DigestSearch: Sendable {
     /// Looks for the rows of a digest.
     func files(with sha256: Digest) throws(MirrorError) -> Result {
         let (index, generation) = try watch.current()
-        let version = Version(generation: generation, changes: try index.changeCount())
+        let version = (generation: generation, changes: try index.changeCount())
         let (ranges, isCurrent, mayRest) = state.withLock { state in
             (
                 state.table?.ranges(of: sha256), state.version == version,
@@ -74,7 +69,7 @@ final class DigestSearch: Sendable {
         let began = ContinuousClock.now
         let (index, generation) = try watch.current()
         // Asked before the rows are read: a change between the two makes the table count as old.
-        let version = Version(generation: generation, changes: try index.changeCount())
+        let version = (generation: generation, changes: try index.changeCount())
         if state.withLock({ $0.version == version && $0.table != nil }) { return }
         var table = DigestTable()
         var cursor = try index.projectionCursor(from: "")

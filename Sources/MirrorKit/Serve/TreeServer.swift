@@ -24,12 +24,31 @@ public enum TreeServer {
         onNote: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         try session.requireRoot()
-        let server = try await Offload.run {
-            try ListeningServer(session.location, at: address, note: onNote)
+        let (server, watch) = try await Offload.run {
+            try listen(session.location, at: address, note: onNote)
         }
-        onStart(server.url)
+        onStart("http://\(server.address)/")
         await waitForCancellation()
-        try await Offload.run { try server.stop() }
+        try await Offload.run {
+            server.stop()
+            try watch.close()
+        }
+    }
+
+    /// A server that listens, with its watch of the index.
+    private static func listen(
+        _ location: RootLocation, at address: ListenAddress,
+        note: @escaping @Sendable (String) -> Void
+    ) throws -> (HTTPServer, IndexWatch) {
+        let root = try location.open()
+        let watch = try IndexWatch(root)
+        let responder = TreeResponder(root, watch, isLocal: address.isLoopback, note: note)
+        do throws(MirrorError) {
+            return (try HTTPServer(at: address, responder: responder), watch)
+        } catch {
+            try watch.close()
+            throw error
+        }
     }
 
     /// Waits, suspended, until the task is cancelled.
@@ -40,34 +59,6 @@ public enum TreeServer {
         } onCancel: {
             end.finish()
         }
-    }
-}
-
-/// A server that listens, until it is stopped, with its watch of the index.
-private struct ListeningServer: Sendable {
-    private let server: HTTPServer
-    private let watch: IndexWatch
-
-    init(
-        _ location: RootLocation, at address: ListenAddress,
-        note: @escaping @Sendable (String) -> Void
-    ) throws {
-        let root = try location.open()
-        watch = try IndexWatch(root)
-        let responder = TreeResponder(root, watch, isLocal: address.isLoopback, note: note)
-        do throws(MirrorError) {
-            server = try HTTPServer(at: address, responder: responder)
-        } catch {
-            try watch.close()
-            throw error
-        }
-    }
-
-    var url: String { "http://\(server.address)/" }
-
-    func stop() throws {
-        server.stop()
-        try watch.close()
     }
 }
 
@@ -133,9 +124,8 @@ final class TreeResponder: Responder {
     private func listing(
         of path: String, for request: ServedRequest
     ) throws(MirrorError) -> ServerReply {
-        let listing = TreeListing(root: root, index: try watch.current().index)
         let after = request.after.flatMap { SourceURL.decoded($0) }
-        guard let page = try listing.page(of: path, after: after) else {
+        guard let page = try page(of: path, after: after, try watch.current().index) else {
             return .answer(.refusal(404), nil)
         }
         return .answer(page.answer(asJSON: request.prefersJSON), nil)
@@ -156,8 +146,8 @@ final class TreeResponder: Responder {
         }
         switch open(row) {
         case .absent: return .answer(.refusal(404), nil)
-        case .good(let file, let representation):
-            return .answer(ServedAnswer(to: request, with: representation), file)
+        case .good(let file, let served):
+            return .answer(ServedAnswer(to: request, with: served), file)
         case .changed:
             return try promoted(target, since: row, for: request, isRepeated)
                 ?? .answer(.refusal(503), nil)
@@ -179,14 +169,14 @@ final class TreeResponder: Responder {
     ) throws(MirrorError) -> ServerReply? {
         let index = try watch.current().index
         if let newer = try index.servedFile(at: target), newer != row,
-            case .good(let file, let representation) = open(newer)
+            case .good(let file, let served) = open(newer)
         {
-            return .answer(ServedAnswer(to: request, with: representation), file)
+            return .answer(ServedAnswer(to: request, with: served), file)
         }
         for intended in try index.intendedFiles(at: target) {
             switch open(intended) {
-            case .good(let file, let representation):
-                return .answer(ServedAnswer(to: request, with: representation), file)
+            case .good(let file, let served):
+                return .answer(ServedAnswer(to: request, with: served), file)
             case .doubtful(let file, let status)
             where !isRepeated && status.stamp.inode == intended.stamp.inode:
                 // A rename keeps the inode, and changes the time of the last change.
@@ -214,9 +204,9 @@ final class TreeResponder: Responder {
             var work: ServerReply?
             for row in rows {
                 switch open(row) {
-                case .good(let file, var representation):
-                    representation.isNamedByDigest = true
-                    return .answer(ServedAnswer(to: request, with: representation), file)
+                case .good(let file, var served):
+                    served.isNamedByDigest = true
+                    return .answer(ServedAnswer(to: request, with: served), file)
                 case .doubtful(let file, let status): work = reading(file, status, row)
                 case .absent, .changed: continue
                 }
@@ -231,8 +221,8 @@ final class TreeResponder: Responder {
 
 extension TreeResponder {
     private enum Opened {
-        /// Its bytes are the row's.
-        case good(Descriptor, Representation)
+        /// Its bytes are the row's; the stamp is that of the open file.
+        case good(Descriptor, ServedFile)
         /// Its stamp is not the row's, and it was not read yet.
         case doubtful(Descriptor, FileStatus)
         /// Its bytes are others.
@@ -251,7 +241,9 @@ extension TreeResponder {
                 ? known.digest(of: status, expected: row.sha256) : known.digest(of: status)
             guard let digest else { return .doubtful(file, status) }
             guard digest == row.sha256 else { return .changed }
-            return .good(file, row.representation(modified: status.stamp.modified))
+            var served = row
+            served.stamp = status.stamp
+            return .good(file, served)
         } catch {
             switch error.number {
             case ENOENT, ELOOP, ENOTDIR, ENXIO: return .absent
@@ -283,18 +275,19 @@ extension TreeResponder {
     }
 }
 
-/// Makes the listing of a folder from the rows of the index, a page at a time.
-struct TreeListing {
-    let root: RootDirectory
-    let index: Index
+// MARK: Listings
 
+extension TreeResponder {
     /// How many rows are read at once.
     private static let batch: Int64 = 512
 
-    /// A page of the folder; nil if no file is under it. Areas and the root are always there.
+    /// A page of a folder's listing, from the rows of the index; nil if no file is under the folder.
+    /// Areas and the root are always there.
     ///
     /// - Parameter after: the name of the last entry of the page before.
-    func page(of path: String, after: String?) throws(MirrorError) -> ServedListing? {
+    private func page(
+        of path: String, after: String?, _ index: Index
+    ) throws(MirrorError) -> ServedListing? {
         let prefix = path.isEmpty ? "" : path + "/"
         var listing = ServedListing(path: path)
         var start = prefix
@@ -310,7 +303,7 @@ struct TreeListing {
         var hasRows = false
         while true {
             let rows = try index.servedFiles(
-                beneath: prefix, from: start, isIncluded: isIncluded, most: TreeListing.batch)
+                beneath: prefix, from: start, isIncluded: isIncluded, most: TreeResponder.batch)
             guard let last = rows.last else { break }
             hasRows = true
             (start, isIncluded) = (last.target.path, false)
@@ -340,10 +333,8 @@ struct TreeListing {
         _ name: String, _ row: ServedFile, _ scan: inout StatCursor
     ) throws(MirrorError) -> ServedListing.Entry? {
         guard case .file(let stamp, _) = try scan.look(at: row.target) else { return nil }
-        return ServedListing.Entry(
-            name: name,
-            file: ServedListing.File(
-                size: row.stamp.size,
-                modified: Instant(milliseconds: stamp.modified / 1_000_000), sha256: row.sha256))
+        var file = row
+        file.stamp.modified = stamp.modified
+        return ServedListing.Entry(name: name, file: file)
     }
 }

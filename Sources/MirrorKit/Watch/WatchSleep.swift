@@ -29,12 +29,7 @@ package final class WatchSleep: Sendable {
     /// Milliseconds after which a manifest is read even if it still changes.
     private static let longestUnrest: Int64 = 2000
 
-    private struct State {
-        var isRequested = false
-        var isCancelled = false
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex((isRequested: false, isCancelled: false))
     private let signal: WakeSignal
     private let alarm: Descriptor
     private let network = NetworkWatch()
@@ -74,12 +69,27 @@ package final class WatchSleep: Sendable {
         state.withLock { $0.isCancelled = false }
         return try await withTaskCancellationHandler {
             try await Offload.run { [self] in
-                var nap = Nap(
-                    end: end, ceiling: linux_boot_time().addingSaturated(seconds * 1000),
-                    wakesForNetwork: wakesForNetwork, heartbeat: heartbeat)
+                let ceiling = linux_boot_time().addingSaturated(seconds * 1000)
+                var nextBeat: Int64 = 0
                 // Discard network events from during the sync.
                 _ = network?.hasReturned()
-                while true { if let wake = turn(&nap) { return wake } }
+                while true {
+                    if let wake = wake(wakesForNetwork: wakesForNetwork) { return wake }
+                    let now = linux_boot_time()
+                    if now >= ceiling || SystemClock.now() >= end { return .time }
+                    var wait = min(WatchSleep.longestWait, ceiling - now)
+                    if let heartbeat {
+                        if now >= nextBeat {
+                            heartbeat.beat()
+                            nextBeat = now + heartbeat.milliseconds
+                        }
+                        wait = min(wait, max(1, nextBeat - now))
+                    }
+                    if linux_alarm_set(alarm.number, end.milliseconds) == -ECANCELED {
+                        return .clockSet
+                    }
+                    poll(for: wait)
+                }
             }
         } onCancel: {
             state.withLock { $0.isCancelled = true }
@@ -87,16 +97,8 @@ package final class WatchSleep: Sendable {
         }
     }
 
-    private struct Nap {
-        let end: Instant
-        let ceiling: Int64
-        let wakesForNetwork: Bool
-        let heartbeat: (milliseconds: Int64, beat: @Sendable () -> Void)?
-        var nextBeat: Int64 = 0
-    }
-
-    /// Looks once for the end of the sleep, and waits if nothing ends it.
-    private func turn(_ nap: inout Nap) -> Wake? {
+    /// What ends the sleep now, but for the time.
+    private func wake(wakesForNetwork: Bool) -> Wake? {
         signal.clear()
         let wish = state.withLock { state in
             defer { state.isRequested = false }
@@ -108,18 +110,8 @@ package final class WatchSleep: Sendable {
             waitUntilQuiet()
             return .manifestChanged
         }
-        if network?.hasReturned() == true, nap.wakesForNetwork { return .networkReturned }
+        if network?.hasReturned() == true, wakesForNetwork { return .networkReturned }
         if linux_alarm_read(alarm.number) == -ECANCELED { return .clockSet }
-        let now = linux_boot_time()
-        if now >= nap.ceiling || SystemClock.now() >= nap.end { return .time }
-        if let heartbeat = nap.heartbeat, now >= nap.nextBeat {
-            heartbeat.beat()
-            nap.nextBeat = now + heartbeat.milliseconds
-        }
-        if linux_alarm_set(alarm.number, nap.end.milliseconds) == -ECANCELED { return .clockSet }
-        var wait = min(WatchSleep.longestWait, nap.ceiling - now)
-        if nap.heartbeat != nil { wait = min(wait, max(1, nap.nextBeat - now)) }
-        poll(for: wait)
         return nil
     }
 

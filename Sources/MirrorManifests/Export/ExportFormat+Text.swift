@@ -78,7 +78,7 @@ extension ExportFormat {
                 bytes += "\(count == 0 ? "" : "\n")npm cache add".utf8
             }
             count += 1
-            bytes += " \(QuotedWord.shell(root + "/" + resource.target.path))".utf8
+            bytes += " \((root + "/" + resource.target.path).quotedForShell)".utf8
         }
     }
 }

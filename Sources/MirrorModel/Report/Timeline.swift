@@ -1,16 +1,7 @@
 /// The transfers of a run, from which its timeline and throughput are made.
 public struct TransferLog: Sendable {
-    /// A transfer.
-    struct Entry: Sendable {
-        let began: Int64
-        let ended: Int64
-        let bytes: Int64
-        let host: Int
-        let hasFailed: Bool
-        let target: Target
-    }
-
-    private(set) var entries: [Entry] = []
+    /// The transfers, each with the position of its host.
+    private(set) var entries: [(host: Int, bar: Timeline.Bar)] = []
     private(set) var hosts: [String] = []
     private var numbers: [String: Int] = [:]
     /// Transfers of which no times were kept.
@@ -34,34 +25,32 @@ public struct TransferLog: Sendable {
             numbers[host] = number
             hosts.append(host)
         }
-        entries.append(
-            Entry(
-                began: trace.began, ended: trace.ended, bytes: decision.bytesReceived,
-                host: number, hasFailed: decision.outcome == .failed, target: decision.target))
+        let bar = Timeline.Bar(
+            began: trace.began, ended: trace.ended, failed: decision.outcome == .failed ? 1 : 0,
+            bytes: decision.bytesReceived, target: decision.target)
+        entries.append((number, bar))
     }
 
     /// The last end in milliseconds, at least 1.
-    var length: Int64 { entries.reduce(1) { max($0, $1.ended) } }
+    var length: Int64 { entries.reduce(1) { max($0, $1.bar.ended) } }
 
     /// The timeline of a run that took so many milliseconds, or longer if a transfer did.
     public func timeline(lasting milliseconds: Int64) -> Timeline {
         let length = max(milliseconds, self.length)
-        var packings: [Int: LanePacking] = [:]
+        var lanes: [Int: Timeline.Lane] = [:]
         var order: [Int] = []
-        for entry in entries.sorted(by: { $0.began < $1.began }) {
-            if packings[entry.host] == nil {
-                order.append(entry.host)
-                packings[entry.host] = LanePacking(hosts[entry.host], length)
+        for (host, bar) in entries.sorted(by: { $0.bar.began < $1.bar.began }) {
+            if lanes[host] == nil {
+                order.append(host)
+                lanes[host] = Timeline.Lane(host: hosts[host])
             }
-            packings[entry.host]?.add(entry)
+            lanes[host]?.add(bar, step: max(1, length / Timeline.steps))
         }
-        let busiest = order.sorted {
-            packings[$0].map(\.weight) ?? 0 > packings[$1].map(\.weight) ?? 0
-        }
+        let busiest = order.sorted { lanes[$0]?.weight ?? 0 > lanes[$1]?.weight ?? 0 }
         let shown = Set(busiest.prefix(Timeline.mostLanes))
         return Timeline(
             length: length,
-            lanes: order.filter(shown.contains).compactMap { packings[$0]?.lane },
+            lanes: order.filter(shown.contains).compactMap { lanes[$0] },
             hostsLeftOut: order.count - shown.count, transfers: entries.count)
     }
 }
@@ -69,19 +58,12 @@ public struct TransferLog: Sendable {
 extension TransferLog {
     /// The transfers that took longest, the longest first, each with its host.
     public func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
-        let longest = entries.sorted { one, other in
+        let longest = entries.sorted {
+            let (one, other) = ($0.bar, $1.bar)
             let (left, right) = (one.ended - one.began, other.ended - other.began)
             return left == right ? one.bytes > other.bytes : left > right
         }
         return longest.prefix(count).map { (hosts[$0.host], $0.bar) }
-    }
-}
-
-extension TransferLog.Entry {
-    /// A bar for this transfer alone.
-    var bar: Timeline.Bar {
-        Timeline.Bar(
-            began: began, ended: ended, failed: hasFailed ? 1 : 0, bytes: bytes, target: target)
     }
 }
 
@@ -118,6 +100,8 @@ public struct Timeline: Sendable, Hashable {
         public var failed = 0
         /// Body bytes that arrived.
         public var bytes: Int64 = 0
+        /// The milliseconds in which it transferred, all transfers added up.
+        var weight: Int64 = 0
     }
 
     /// How many lanes are drawn.
@@ -137,49 +121,41 @@ public struct Timeline: Sendable, Hashable {
     public let transfers: Int
 }
 
-/// Puts the transfers of a host into rows, in the order in which they began.
-struct LanePacking {
-    private(set) var lane: Timeline.Lane
-    /// The time below which bars are not told apart.
-    private let step: Int64
-    /// The milliseconds in which it transferred, all transfers added up.
-    private(set) var weight: Int64 = 0
-
-    init(_ host: String, _ length: Int64) {
-        lane = Timeline.Lane(host: host)
-        step = max(1, length / Timeline.steps)
-    }
-
-    mutating func add(_ entry: TransferLog.Entry) {
-        lane.transfers += 1
-        lane.bytes = lane.bytes.addingSaturated(entry.bytes)
-        if entry.hasFailed { lane.failed += 1 }
-        weight = weight.addingSaturated(entry.ended - entry.began + 1)
-        let row = freeRow(at: entry.began)
-        let bar = entry.bar
-        guard let last = lane.rows[row].last, joins(last, bar) else {
-            return lane.rows[row].append(bar)
+extension Timeline.Lane {
+    /// Adds a transfer, which did not begin before those that are there.
+    ///
+    /// - Parameter step: the time below which bars are not told apart.
+    fileprivate mutating func add(_ bar: Timeline.Bar, step: Int64) {
+        transfers += 1
+        bytes = bytes.addingSaturated(bar.bytes)
+        failed += bar.failed
+        weight = weight.addingSaturated(bar.ended - bar.began + 1)
+        let row = freeRow(at: bar.began)
+        guard let last = rows[row].last, Timeline.Lane.joins(last, bar, step) else {
+            return rows[row].append(bar)
         }
-        let end = lane.rows[row].count - 1
-        lane.rows[row][end].ended = max(last.ended, bar.ended)
-        lane.rows[row][end].transfers += 1
-        lane.rows[row][end].failed += bar.failed
-        lane.rows[row][end].bytes = last.bytes.addingSaturated(bar.bytes)
+        let end = rows[row].count - 1
+        rows[row][end].ended = max(last.ended, bar.ended)
+        rows[row][end].transfers += 1
+        rows[row][end].failed += bar.failed
+        rows[row][end].bytes = last.bytes.addingSaturated(bar.bytes)
     }
 
     /// The first row whose last bar has ended; where all are taken, the one that ends first.
     private mutating func freeRow(at time: Int64) -> Int {
-        let ends = lane.rows.map { $0.last?.ended ?? 0 }
+        let ends = rows.map { $0.last?.ended ?? 0 }
         if let free = ends.firstIndex(where: { $0 <= time }) { return free }
-        if lane.rows.count < Timeline.mostRows {
-            lane.rows.append([])
-            return lane.rows.count - 1
+        if rows.count < Timeline.mostRows {
+            rows.append([])
+            return rows.count - 1
         }
         return ends.indices.min { ends[$0] < ends[$1] } ?? 0
     }
 
     /// Whether two bars of a row cannot be told apart, or would lie over each other.
-    private func joins(_ last: Timeline.Bar, _ next: Timeline.Bar) -> Bool {
+    private static func joins(
+        _ last: Timeline.Bar, _ next: Timeline.Bar, _ step: Int64
+    ) -> Bool {
         if next.began < last.ended { return true }
         let isNear = next.began - last.ended < step
         let areShort =
@@ -225,7 +201,7 @@ extension TransferLog {
         let count = Int((length + width - 1) / width)
         var sums = [Double](repeating: 0, count: max(count, 1))
         var bytes: Int64 = 0
-        for entry in entries where entry.bytes > 0 {
+        for (_, entry) in entries where entry.bytes > 0 {
             bytes = bytes.addingSaturated(entry.bytes)
             let first = min(Int(entry.began / width), sums.count - 1)
             let last = min(Int(entry.ended / width), sums.count - 1)
@@ -246,6 +222,8 @@ extension TransferLog {
 
 /// The marks of a time axis: at most five steps of a round length.
 public struct TimeAxis: Sendable, Hashable {
+    /// The whole time in milliseconds, at least 1.
+    public let length: Int64
     /// The marks in milliseconds, from 0.
     public let ticks: [Int64]
     private let step: Int64
@@ -253,6 +231,7 @@ public struct TimeAxis: Sendable, Hashable {
     /// Takes the whole time in milliseconds, at least 1.
     public init(_ length: Int64) {
         let length = max(1, length)
+        self.length = length
         step = TimeAxis.steps.first { length / $0 <= 5 } ?? (length / 5 / day + 1) * day
         ticks = Array(stride(from: 0, through: length, by: Int(step)).map { Int64($0) })
     }

@@ -70,14 +70,13 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// systemd makes up for a missed run only if a calendar expresses the period (systemd.timer(5),
     /// Persistent).
     package var calendar: String? {
-        switch shape {
-        case .minutes(1): "*-*-* *:*:00"
-        case .minutes(let minutes): "*-*-* *:00/\(minutes):00"
-        case .hours(1): "*-*-* *:00:00"
-        case .hours(let hours): "*-*-* 00/\(hours):00:00"
-        case .day: "*-*-* 00:00:00"
-        case .week: "Mon *-*-* 00:00:00"
-        case nil: nil
+        switch seconds {
+        case 60: "*-*-* *:*:00"
+        case 3600: "*-*-* *:00:00"
+        case 86400: "*-*-* 00:00:00"
+        case 604_800: "Mon *-*-* 00:00:00"
+        default:
+            hours.map { "*-*-* 00/\($0):00:00" } ?? minutes.map { "*-*-* *:00/\($0):00" }
         }
     }
 
@@ -87,14 +86,14 @@ package struct SchedulePeriod: Sendable, Hashable {
     ///   not all begin at the same one.
     package func cron(offset: UInt64) -> String? {
         let minute = offset % 60
-        return switch shape {
-        case .minutes(1): "* * * * *"
-        case .minutes(let minutes): "\(offset % UInt64(minutes))-59/\(minutes) * * * *"
-        case .hours(1): "\(minute) * * * *"
-        case .hours(let hours): "\(minute) \(offset / 60 % UInt64(hours))-23/\(hours) * * *"
-        case .day: "\(minute) \(offset / 60 % 24) * * *"
-        case .week: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
-        case nil: nil
+        return switch seconds {
+        case 60: "* * * * *"
+        case 3600: "\(minute) * * * *"
+        case 86400: "\(minute) \(offset / 60 % 24) * * *"
+        case 604_800: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
+        default:
+            hours.map { "\(minute) \(offset / 60 % UInt64($0))-23/\($0) * * *" }
+                ?? minutes.map { "\(offset % UInt64($0))-59/\($0) * * * *" }
         }
     }
 
@@ -115,16 +114,14 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// most.
     package var usualJitter: Int64 { min(seconds / 10, 3600) }
 
-    private enum Shape { case minutes(Int64), hours(Int64), day, week }
+    /// The period in hours, where these divide a day.
+    private var hours: Int64? {
+        seconds % 3600 == 0 && 24 % (seconds / 3600) == 0 ? seconds / 3600 : nil
+    }
 
-    private var shape: Shape? {
-        if seconds == 604_800 { return .week }
-        if seconds == 86400 { return .day }
-        if seconds % 3600 == 0, 24 % (seconds / 3600) == 0 { return .hours(seconds / 3600) }
-        if seconds % 60 == 0, seconds < 3600, 60 % (seconds / 60) == 0 {
-            return .minutes(seconds / 60)
-        }
-        return nil
+    /// The period in minutes, where these divide an hour.
+    private var minutes: Int64? {
+        seconds % 60 == 0 && 60 % (seconds / 60) == 0 ? seconds / 60 : nil
     }
 
     private static let expressible: [Int64] =
@@ -202,7 +199,7 @@ package struct ScheduleUnits: Sendable {
     ///
     /// - Parameter offset: any number, which chooses the minute.
     package func cron(offset: UInt64) -> [String]? {
-        let words = words.map(QuotedWord.cron)
+        let words = words.map(\.quotedForCron)
         guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
         let command = "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"
         return [mark, command, ScheduleUnits.endMark]
@@ -210,7 +207,7 @@ package struct ScheduleUnits: Sendable {
 
     private func line(_ words: [String]) -> String? {
         let quoted = words.enumerated().map { number, word in
-            QuotedWord.systemd(word, isProgram: number == 0)
+            word.quotedForSystemd(isProgram: number == 0)
         }
         return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
     }
@@ -223,17 +220,18 @@ package struct ScheduleUnits: Sendable {
     }
 }
 
-/// Words of a command line, written so that a program reads them as they are.
-package enum QuotedWord {
+// Words of a command line, written so that a program reads them as they are.
+
+extension String {
     /// A word of an `ExecStart=` line (systemd.service(5), "Command lines"; systemd.syntax(7)).
     ///
     /// Nil for a word with a line break or another control character, which has no place in a unit.
     ///
     /// - Parameter isProgram: whether it is the first word, in which no variable is replaced.
-    package static func systemd(_ word: String, isProgram: Bool = false) -> String? {
-        guard isPrintable(word) else { return nil }
+    package func quotedForSystemd(isProgram: Bool = false) -> String? {
+        guard hasNoControlCharacter else { return nil }
         var quoted = ""
-        for character in word.unicodeScalars {
+        for character in unicodeScalars {
             switch character {
             case "\\": quoted += "\\\\"
             case "\"": quoted += "\\\""
@@ -243,18 +241,18 @@ package enum QuotedWord {
             default: quoted.unicodeScalars.append(character)
             }
         }
-        return isPlain(word) ? quoted : "\"\(quoted)\""
+        return isPlainWord ? quoted : "\"\(quoted)\""
     }
 
     /// A word of a crontab's command, which sh(1) reads after cron (crontab(5)).
     ///
     /// Nil for a word with a control character.
-    package static func cron(_ word: String) -> String? {
-        guard isPrintable(word) else { return nil }
-        if isPlain(word) { return word }
+    package var quotedForCron: String? {
+        guard hasNoControlCharacter else { return nil }
+        if isPlainWord { return self }
         // cron ends the command at a percent sign that no backslash stands before, and takes the
         // backslash away; so the sign stands outside the quotes.
-        let quoted = word.split(separator: "'", omittingEmptySubsequences: false)
+        let quoted = split(separator: "'", omittingEmptySubsequences: false)
             .map {
                 $0.split(separator: "%", omittingEmptySubsequences: false).joined(
                     separator: "'\\%'")
@@ -264,19 +262,19 @@ package enum QuotedWord {
     }
 
     /// A word of a command that sh(1) reads.
-    package static func shell(_ word: String) -> String {
-        if isPlain(word) { return word }
-        return "'" + word.parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
+    package var quotedForShell: String {
+        if isPlainWord { return self }
+        return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
     }
 
-    private static func isPrintable(_ word: String) -> Bool {
-        word.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    private var hasNoControlCharacter: Bool {
+        unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
     /// Whether no character of a word has a special meaning anywhere.
-    private static func isPlain(_ word: String) -> Bool {
-        !word.isEmpty
-            && word.utf8.allSatisfy { byte in
+    private var isPlainWord: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -4,14 +4,9 @@
 /// kept; each row is a part of its digest and the number of its block. The caller then searches
 /// the few blocks that the table names.
 package struct DigestTable: Sendable {
-    private struct Row {
-        let start: UInt64
-        let block: UInt32
-    }
-
     private static let blockSize = 256
 
-    private var rows: [Row] = []
+    private var rows: [(start: UInt64, block: UInt32)] = []
     private var firstPaths: [String] = []
     private var isSorted = true
 
@@ -20,7 +15,7 @@ package struct DigestTable: Sendable {
     /// Adds the next row, in the order of the paths.
     package mutating func append(_ path: () -> String, start: UInt64) {
         if rows.count.isMultiple(of: DigestTable.blockSize) { firstPaths.append(path()) }
-        rows.append(Row(start: start, block: UInt32(firstPaths.count - 1)))
+        rows.append((start, UInt32(firstPaths.count - 1)))
         isSorted = false
     }
 

@@ -34,30 +34,30 @@ package struct ServedAnswer: Sendable, Hashable {
 
 extension ServedAnswer {
     /// Answers a GET or HEAD with a file: conditions first, then the range (RFC 9110 §13.2.2).
-    package init(to request: ServedRequest, with file: Representation) {
+    package init(to request: ServedRequest, with file: ServedFile) {
         self.init(status: 200)
         body = .file(0..<file.size)
-        switch ServedAnswer.precondition(of: request, on: file) {
-        case .fails:
+        let condition = ServedAnswer.status(ofConditionsIn: request, on: file)
+        if condition == 412 {
             self = .refusal(412)
             fields.append(("ETag", file.entityTag))
             return
-        case .isUnchanged:
+        }
+        addValidators(of: file)
+        if condition == 304 {
             status = 304
-            addValidators(of: file)
             return
-        case .holds: addValidators(of: file)
         }
         fields += [
-            ("Content-Type", file.mediaType), ("Accept-Ranges", "bytes"),
+            ("Content-Type", file.contentType), ("Accept-Ranges", "bytes"),
             ("Repr-Digest", ReprDigest.field(of: file.sha256)),
             ("X-Content-Type-Options", "nosniff"),
         ]
         sha256 = file.sha256
         guard request.method == "GET", ServedAnswer.rangeCounts(in: request, on: file),
-            let range = request[.range].flatMap(ByteRange.init)
+            let bytes = request.range(ofSize: file.size)
         else { return }
-        guard let bytes = range.bytes(ofSize: file.size) else {
+        if bytes.isEmpty {
             self = .refusal(416)
             fields += [("Content-Range", "bytes */\(file.size)"), ("ETag", file.entityTag)]
             return
@@ -69,7 +69,7 @@ extension ServedAnswer {
             ("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.size)"))
     }
 
-    private mutating func addValidators(of file: Representation) {
+    private mutating func addValidators(of file: ServedFile) {
         fields += [
             ("ETag", file.entityTag), ("Last-Modified", file.modified.description),
             // The name of a file can get other bytes by the next sync; a digest cannot.
@@ -80,33 +80,31 @@ extension ServedAnswer {
         ]
     }
 
-    private enum Precondition { case holds, fails, isUnchanged }
-
-    private static func precondition(
-        of request: ServedRequest, on file: Representation
-    ) -> Precondition {
+    /// The status that a condition of the request asks for; nil where all conditions hold.
+    private static func status(ofConditionsIn request: ServedRequest, on file: ServedFile)
+        -> Int?
+    {
         if let tags = request[.ifMatch] {
-            if !EntityTagList(tags).contains(file.entityTag, isStrong: true) { return .fails }
+            if !EntityTagList(tags).contains(file.entityTag, isStrong: true) { return 412 }
         } else if let date = request[.ifUnmodifiedSince].flatMap(HTTPDate.init),
             file.modified > date
         {
-            return .fails
+            return 412
         }
         if let tags = request[.ifNoneMatch] {
-            return EntityTagList(tags).contains(file.entityTag, isStrong: false)
-                ? .isUnchanged : .holds
+            return EntityTagList(tags).contains(file.entityTag, isStrong: false) ? 304 : nil
         }
         if let date = request[.ifModifiedSince].flatMap(HTTPDate.init), file.modified <= date {
-            return .isUnchanged
+            return 304
         }
-        return .holds
+        return nil
     }
 
     /// Whether If-Range lets a range count (RFC 9110 §13.1.5).
     ///
     /// A date never does: two versions of one second share it, and every file has a strong tag.
     private static func rangeCounts(
-        in request: ServedRequest, on file: Representation
+        in request: ServedRequest, on file: ServedFile
     ) -> Bool {
         request[.ifRange].map { $0.trimmingSpaces() == file.entityTag } ?? true
     }
@@ -174,24 +172,11 @@ package struct ServedListing: Sendable, Hashable {
         /// Its name.
         package var name: String
         /// What is known of a file; nil for a folder.
-        package var file: File?
+        package var file: ServedFile?
 
-        package init(name: String, file: File? = nil) {
+        package init(name: String, file: ServedFile? = nil) {
             self.name = name
             self.file = file
-        }
-    }
-
-    /// The facts about a file.
-    package struct File: Sendable, Hashable {
-        package var size: Int64
-        package var modified: Instant
-        package var sha256: Digest
-
-        package init(size: Int64, modified: Instant, sha256: Digest) {
-            self.size = size
-            self.modified = modified
-            self.sha256 = sha256
         }
     }
 
@@ -247,7 +232,7 @@ package struct ServedListing: Sendable, Hashable {
                         json.member("name", entry.name)
                         json.member("type", entry.file == nil ? "folder" : "file")
                         json.member("size", entry.file?.size)
-                        json.member("modified", entry.file?.modified.rfc3339)
+                        json.member("modified", entry.file?.modifiedAt.rfc3339)
                         json.member("sha256", entry.file?.sha256.hex)
                     }
                 }
@@ -265,20 +250,20 @@ package struct ServedListing: Sendable, Hashable {
 
     private var html: String {
         // So it calls itself a listing, to people and to programs.
-        let title = "Index of " + HTMLText.escaped(path.isEmpty ? "/" : "/\(path)/")
+        let title = "Index of " + (path.isEmpty ? "/" : "/\(path)/").escapedForHTML
         var rows = ""
         if !path.isEmpty { rows += "<tr><td><a href=\"../\">../</a>\n" }
         for entry in entries {
             let slash = entry.file == nil ? "/" : ""
-            let reference = HTMLText.escaped(SourceURL.reference(toName: entry.name) + slash)
-            rows += "<tr><td><a href=\"\(reference)\">\(HTMLText.escaped(entry.name))\(slash)</a>"
+            let reference = (SourceURL.reference(toName: entry.name) + slash).escapedForHTML
+            rows += "<tr><td><a href=\"\(reference)\">\(entry.name.escapedForHTML)\(slash)</a>"
             if let file = entry.file {
-                let time = ServedListing.text(of: file.modified)
+                let time = ServedListing.text(of: file.modifiedAt)
                 rows += "<td>\(ByteCount(file.size))<td>\(time)"
             }
             rows += "\n"
         }
-        if let next { rows += "<tr><td><a href=\"\(HTMLText.escaped(next))\">more</a>\n" }
+        if let next { rows += "<tr><td><a href=\"\(next.escapedForHTML)\">more</a>\n" }
         return """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><title>\(title)</title>
@@ -303,13 +288,12 @@ package struct ServedListing: Sendable, Hashable {
     }
 }
 
-/// Text in HTML.
-package enum HTMLText {
-    /// A text as content or as a quoted attribute; characters that would be invisible, or change the
-    /// direction of others, are shown by number.
-    package static func escaped(_ text: String) -> String {
+extension String {
+    /// The text as content of HTML or as a quoted attribute, in which nothing is markup; characters
+    /// that would be invisible, or change the direction of others, are shown by number.
+    package var escapedForHTML: String {
         var escaped = ""
-        for scalar in text.printable.unicodeScalars {
+        for scalar in printable.unicodeScalars {
             switch scalar {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
@@ -323,16 +307,18 @@ package enum HTMLText {
     }
 }
 
-/// What the index knows of a file that can be served.
+/// A file that can be served: one version, named by its digest (RFC 9110 §3.2).
 package struct ServedFile: Sendable, Hashable {
     /// Where it is.
     package var target: Target
-    /// What the file system said of it when mirror put it there.
+    /// What the file system said of it when mirror put it there; of an open file, what it says now.
     package var stamp: FileStamp
     /// The sha256 of its bytes.
     package var sha256: Digest
     /// The media type that came with it.
     package var mediaType: String?
+    /// Whether the URL names these bytes only, because their digest is in it.
+    package var isNamedByDigest = false
 
     package init(target: Target, stamp: FileStamp, sha256: Digest, mediaType: String?) {
         self.target = target
@@ -341,17 +327,41 @@ package struct ServedFile: Sendable, Hashable {
         self.mediaType = mediaType
     }
 
-    /// The bytes for an answer.
-    ///
-    /// - Parameter modified: the modification time of the open file, in nanoseconds.
-    package func representation(modified: Int64) -> Representation {
-        let sent = mediaType.flatMap { MediaRange($0) }.flatMap { $0.type == "*" ? nil : $0 }
-        let known = target.fileExtension.flatMap(Representation.mediaType(ofExtension:))
-        return Representation(
-            size: stamp.size, sha256: sha256,
-            modified: HTTPDate(seconds: modified.dividedDown(by: 1_000_000_000)),
-            mediaType: sent?.description ?? known ?? "application/octet-stream")
+    /// The size in bytes.
+    var size: Int64 { stamp.size }
+
+    /// The modification time, in milliseconds.
+    var modifiedAt: Instant { Instant(milliseconds: stamp.modified / 1_000_000) }
+
+    /// The modification time, in seconds.
+    var modified: HTTPDate {
+        HTTPDate(seconds: stamp.modified.dividedDown(by: 1_000_000_000))
     }
+
+    /// The strong entity tag: the digest.
+    var entityTag: String { "\"\(sha256.hex)\"" }
+
+    /// The media type, as the source sent it or as the name's extension tells.
+    var contentType: String {
+        let sent = mediaType.flatMap { MediaRange($0) }.flatMap { $0.type == "*" ? nil : $0 }
+        let known = target.fileExtension.flatMap { ServedFile.mediaTypes[$0] }
+        return sent?.description ?? known ?? "application/octet-stream"
+    }
+
+    /// The media types by extension, without those that no browser needs.
+    private static let mediaTypes: [String: String] = [
+        "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
+        "mjs": "text/javascript", "json": "application/json", "geojson": "application/geo+json",
+        // Without the encoding, browsers take these for Windows-1252.
+        "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
+        "csv": "text/csv; charset=utf-8", "xml": "application/xml",
+        "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+        "gif": "image/gif", "webp": "image/webp", "ico": "image/x-icon", "pdf": "application/pdf",
+        "wasm": "application/wasm", "woff2": "font/woff2", "mp4": "video/mp4",
+        "webm": "video/webm", "mov": "video/quicktime", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+        "ogg": "audio/ogg", "opus": "audio/ogg", "flac": "audio/flac", "wav": "audio/wav",
+        "avif": "image/avif", "woff": "font/woff",
+    ]
 }
 
 extension Int64 {

@@ -75,7 +75,11 @@ package struct ServedRequest: Sendable, Hashable {
     /// Whether the request is for a program that wants JSON more than HTML (RFC 9110 §12.5.1).
     package var prefersJSON: Bool {
         guard let accept = self[.accept] else { return false }
-        let ranges = accept.parts(at: ",").map { Preference($0) }
+        let ranges = accept.parts(at: ",").map { range in
+            let parts = range.parts(at: ";").map { $0.trimmingSpaces().lowercased() }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
+            return (type: parts.first ?? "", quality: weight.map(ServedRequest.quality) ?? 1000)
+        }
         func quality(_ type: String) -> Int {
             let named = ranges.first { $0.type == type } ?? ranges.first { $0.type == "*/*" }
             return named?.quality ?? 0
@@ -83,108 +87,41 @@ package struct ServedRequest: Sendable, Hashable {
         return quality("application/json") > quality("text/html")
     }
 
-    private struct Preference {
-        let type: String
-        /// In thousandths.
-        let quality: Int
-
-        init(_ text: Substring) {
-            let parts = text.parts(at: ";").map { $0.trimmingSpaces().lowercased() }
-            type = parts.first ?? ""
-            let value = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
-            quality = value.map(Preference.quality) ?? 1000
-        }
-
-        /// A weight from 0 to 1 in thousandths (RFC 9110 §12.4.2); anything else counts as 0.
-        private static func quality(_ text: Substring) -> Int {
-            guard let number = Double(text), number >= 0, number <= 1 else { return 0 }
-            return Int(number * 1000)
-        }
+    /// A weight from 0 to 1 in thousandths (RFC 9110 §12.4.2); anything else counts as 0.
+    private static func quality(_ text: Substring) -> Int {
+        guard let number = Double(text), number >= 0, number <= 1 else { return 0 }
+        return Int(number * 1000)
     }
 }
 
-/// A Range field, as far as it asks for one part (RFC 9110 §14.2).
-package enum ByteRange: Sendable, Hashable {
-    /// From a first byte to a last one, which may be beyond the end; nil is the end.
-    case from(Int64, through: Int64?)
-    /// So many bytes at the end.
-    case suffix(Int64)
-
-    /// Reads a value; nil if it is malformed, of another unit, or asks for several parts.
+extension ServedRequest {
+    /// The bytes that the Range field asks for, of a file of so many (RFC 9110 §14.2); empty where the
+    /// file has none of them.
     ///
-    /// A server may ignore such a field, and then answers with the whole.
-    package init?(_ text: String) {
+    /// Nil if the field is absent or malformed, of another unit, or asks for several parts. A server
+    /// may ignore such a field, and then answers with the whole.
+    func range(ofSize size: Int64) -> Range<Int64>? {
+        guard let text = self[.range] else { return nil }
         var scan = FieldScanner(text.utf8)
         guard scan.token()?.lowercased() == "bytes", scan.take(UInt8(ascii: "=")) else {
             return nil
         }
         scan.skipSpaces()
         let hyphen = UInt8(ascii: "-")
+        let range: Range<Int64>
         if scan.take(hyphen) {
             guard let length = scan.number() else { return nil }
-            self = .suffix(length)
+            range = max(0, size - length)..<size
         } else {
             guard let first = scan.number(), scan.take(hyphen) else { return nil }
             let last = scan.number()
             if let last, last < first { return nil }
-            self = .from(first, through: last)
+            let end = last.map { min($0, size - 1) + 1 } ?? size
+            range = first < size ? first..<end : size..<size
         }
         scan.skipSpaces()
-        guard scan.isAtEnd else { return nil }
+        return scan.isAtEnd ? range : nil
     }
-
-    /// The bytes of a representation of this size; nil if there are none in the range.
-    package func bytes(ofSize size: Int64) -> Range<Int64>? {
-        switch self {
-        case .from(let first, let last):
-            guard first < size else { return nil }
-            return first..<(last.map { min($0, size - 1) + 1 } ?? size)
-        case .suffix(let length):
-            guard length > 0, size > 0 else { return nil }
-            return max(0, size - length)..<size
-        }
-    }
-}
-
-/// The bytes of a served file: one version, named by its digest (RFC 9110 §3.2).
-package struct Representation: Sendable, Hashable {
-    /// The size in bytes.
-    package var size: Int64
-    /// The sha256 of the bytes.
-    package var sha256: Digest
-    /// The modification time, in seconds.
-    package var modified: HTTPDate
-    /// The media type, as the source sent it or as the name's extension tells.
-    package var mediaType: String
-    /// Whether the URL names these bytes only, because their digest is in it.
-    package var isNamedByDigest = false
-
-    package init(size: Int64, sha256: Digest, modified: HTTPDate, mediaType: String) {
-        self.size = size
-        self.sha256 = sha256
-        self.modified = modified
-        self.mediaType = mediaType
-    }
-
-    /// The strong entity tag: the digest.
-    package var entityTag: String { "\"\(sha256.hex)\"" }
-
-    /// The media type of files with this extension; nil where no browser needs one.
-    package static func mediaType(ofExtension name: String) -> String? { mediaTypes[name] }
-
-    private static let mediaTypes: [String: String] = [
-        "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
-        "mjs": "text/javascript", "json": "application/json", "geojson": "application/geo+json",
-        // Without the encoding, browsers take these for Windows-1252.
-        "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
-        "csv": "text/csv; charset=utf-8", "xml": "application/xml",
-        "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
-        "gif": "image/gif", "webp": "image/webp", "ico": "image/x-icon", "pdf": "application/pdf",
-        "wasm": "application/wasm", "woff2": "font/woff2", "mp4": "video/mp4",
-        "webm": "video/webm", "mov": "video/quicktime", "mp3": "audio/mpeg", "m4a": "audio/mp4",
-        "ogg": "audio/ogg", "opus": "audio/ogg", "flac": "audio/flac", "wav": "audio/wav",
-        "avif": "image/avif", "woff": "font/woff",
-    ]
 }
 
 /// What a request's target names in a served tree (RFC 9112 §3.2).

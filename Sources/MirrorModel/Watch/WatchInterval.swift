@@ -45,8 +45,7 @@ public struct WatchInterval: Sendable, Hashable {
     private func candidates(_ end: SyncEnd, _ now: Instant) -> [NextSync] {
         var candidates = [NextSync(at: later(now, every), cause: .every)]
         if let due = end.nextDue {
-            candidates.append(
-                NextSync(at: max(due.at, later(now, 1)), cause: .due(due.name)))
+            candidates.append(NextSync(at: max(due.at, later(now, 1)), cause: due.cause))
         }
         if end.failures > 0 {
             let doublings = min(end.failures - 1, 20)
@@ -71,21 +70,14 @@ public struct WatchInterval: Sendable, Hashable {
 
 /// How a sync of a watch ended, as far as the next one depends on it.
 package struct SyncEnd: Sendable, Hashable {
-    /// When the first file or manifest becomes due, and its name.
-    package struct Due: Sendable, Hashable {
-        /// When.
-        package var at: Instant
-        /// The target, or the manifest.
-        package var name: String
-
-        /// Takes both.
-        package init(at: Instant, name: String) { (self.at, self.name) = (at, name) }
-    }
-
+    /// The exit code of the sync.
+    package var exit: Int32 = 0
+    /// Whether it shows, as the first sync of a watch, that none can succeed.
+    package var isFinal = false
     /// The number of syncs in a row that failed and that another one may mend, this one included.
     package var failures = 0
-    /// The file that becomes due first; nil if none will.
-    package var nextDue: Due?
+    /// The file or manifest that becomes due first; nil if none will.
+    package var nextDue: NextSync?
     /// Why something was not fetched; nil where nothing was put off.
     package var deferral: Deferral?
     /// When the window ends that the deferral waits for; nil where it waits for something else.
@@ -93,6 +85,23 @@ package struct SyncEnd: Sendable, Hashable {
 
     /// An end after which nothing is known to be due.
     package init() {}
+}
+
+// The meaning of a sync's exit code for its watch.
+
+extension SyncEnd {
+    /// Whether the first sync of a watch shows that none of them can succeed.
+    ///
+    /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
+    /// index of a newer mirror. They end a watch that begins; later they may come and go while the
+    /// device is in use.
+    package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
+
+    /// Whether an early retry may succeed where this sync failed.
+    ///
+    /// A resource that failed for good (1) stays so until something changes, and a run
+    /// that a person ended (130) must not begin again at once.
+    package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }
 
 /// When a watch syncs next, and why then.
@@ -114,6 +123,9 @@ package struct NextSync: Sendable, Hashable {
     /// Why then.
     package var cause: Cause
 
+    /// Takes both.
+    package init(at: Instant, cause: Cause) { (self.at, self.cause) = (at, cause) }
+
     /// A sentence for people.
     package func sentence(on clock: LocalClock) -> String {
         let time = clock.description(of: at)
@@ -124,20 +136,4 @@ package struct NextSync: Sendable, Hashable {
         case .permitted: "Next sync at \(time): transfers may run again."
         }
     }
-}
-
-/// The meaning of a sync's exit code for its watch.
-package enum WatchVerdict {
-    /// Whether the first sync of a watch shows that none of them can succeed.
-    ///
-    /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
-    /// index of a newer mirror. Whoever starts a watch wants to know of them at once; later they
-    /// may come and go while the device is in use.
-    package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
-
-    /// Whether an early retry may succeed where this sync failed.
-    ///
-    /// A resource that failed for good (1) stays so until something changes, and a run
-    /// that a person ended (130) must not begin again at once.
-    package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }

@@ -65,7 +65,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         let isNew = !file.exists
         let entries = try await entries()
         try await file.add(entries)
-        AdditionOutput(options: output, manifest: path).show(entries, isNew: isNew)
+        show(entries, isNew: isNew)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if sync || pin { try await fetch(Set(entries.map(\.target))) }
     }
@@ -114,9 +114,41 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
             guard pin else { return }
             let report = try await ManifestFile(path: path).pin(
                 from: session, options: options)
-            PinOutput(options: output).show(report)
+            report.show(output)
             if !report.contradictions.isEmpty { throw ExitCode(1) }
         }
+    }
+}
+
+extension AddCommand {
+    /// Prints the new entries.
+    private func show(_ entries: [NewEntry], isNew: Bool) {
+        if output.json {
+            return Console.output.document { json in
+                json.member("manifest", path)
+                json.member("new", isNew)
+                json.key("added")
+                json.array { json in
+                    for entry in entries {
+                        json.object {
+                            $0.member("path", entry.target.path)
+                            $0.member("url", entry.url.description)
+                        }
+                    }
+                }
+            }
+        }
+        let style = TextStyle(isColored: output.usesColor(on: .output))
+        for entry in entries {
+            Console.output.line(
+                style.label("added", .good) + entry.target.path.printable
+                    + style.faint("  (\(entry.url.description.printable))"))
+        }
+        let verb = isNew ? "made, with" : "has"
+        let more = isNew ? "" : " more"
+        Console.output.line(
+            "\(path.printable) \(verb) \(entries.count)\(more) \(Counted.verb(entries.count, "entry", "entries"))."
+        )
     }
 }
 
@@ -146,66 +178,25 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ManifestFile(path: manifest).remove(targets)
-        AdditionOutput(options: output, manifest: manifest).show(removed: targets)
+        show()
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 
-/// Shows which entries a manifest gained or lost.
-struct AdditionOutput {
-    let options: any OutputChoices
-    let manifest: String
-
-    /// Prints new entries.
-    func show(_ entries: [NewEntry], isNew: Bool) {
-        if options.json {
-            return write { json in
-                json.member("new", isNew)
-                json.key("added")
-                json.array { json in
-                    for entry in entries {
-                        json.object {
-                            $0.member("path", entry.target.path)
-                            $0.member("url", entry.url.description)
-                        }
-                    }
-                }
+extension RemoveCommand {
+    /// Prints the targets whose entries are gone.
+    private func show() {
+        if output.json {
+            return Console.output.document { json in
+                json.member("manifest", manifest)
+                json.member("removed", targets.map(\.path))
             }
         }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
-        for entry in entries {
-            Console.output.line(
-                style.label("added", .good) + entry.target.path.printable
-                    + style.faint("  (\(entry.url.description.printable))"))
-        }
-        let verb = isNew ? "made, with" : "has"
-        let more = isNew ? "" : " more"
-        Console.output.line(
-            "\(manifest.printable) \(verb) \(entries.count)\(more) \(Counted.verb(entries.count, "entry", "entries"))."
-        )
-    }
-
-    /// Prints targets whose entries are gone.
-    func show(removed targets: [Target]) {
-        if options.json {
-            return write { $0.member("removed", targets.map(\.path)) }
-        }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         for target in targets {
             Console.output.line(style.label("removed", .warning) + target.path.printable)
         }
         Console.output.line(
             "Files that were fetched stay until mirror sync --prune \(manifest.printable).")
-    }
-
-    private func write(_ members: (inout JSONWriter) -> Void) {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("v", 1)
-            json.member("manifest", manifest)
-            members(&json)
-        }
-        json.newline()
-        Console.output.write(bytes: json.bytes)
     }
 }

@@ -23,11 +23,9 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
-    @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
-    var requirePinned = false
+    @Flag(name: .long, help: .requirePinned) var requirePinned = false
 
-    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
-    var strict = false
+    @Flag(name: .long, help: .strictLists) var strict = false
 
     @Flag(name: .long, help: "Write the corrections that are certain into the manifest's file.")
     var fix = false

@@ -44,8 +44,7 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
 
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
 
-    @Flag(name: .shortAndLong, help: "Say only what failed.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
 
     func validate() throws {
         if notation == nil {

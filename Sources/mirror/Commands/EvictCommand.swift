@@ -36,10 +36,7 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     @Flag(name: .long, help: "Say what would be removed, and do nothing.")
     var dryRun = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
-    var wait: DurationText?
+    @Option(name: .long, help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions

@@ -36,17 +36,9 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
             valueName: "path"), completion: .file())
     var destination: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
-        completion: Suggestions.tags)
-    var only: [String] = []
+    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
-        completion: Suggestions.tags)
-    var skip: [String] = []
+    @Option(name: .long, help: .skip, completion: .tags) var skip: [String] = []
 
     @Flag(
         name: .long,
@@ -78,7 +70,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
         let manifests = try await ManifestArguments(
-            locations: manifests, network: network, lists: lists
+            locations: manifests, isOffline: network.offline, lists: lists
         ).load(in: session)
         var options = PlanOptions()
         options.only = Set(only)

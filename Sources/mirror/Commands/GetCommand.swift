@@ -38,16 +38,19 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func run() async throws {
-        let arrivals = Arrivals()
+        let arrivals = Mutex(Arrivals())
         var work = FetchWork(
             root: root, network: network, running: running, removal: removal, output: output)
         work.hasOtherResults = true
-        work.observer = { arrivals.note($0) }
+        work.observer = { event in arrivals.withLock { $0.note(event) } }
         do {
             try await work.run(manifest) { [work] session, manifests, shown in
                 do {
                     try await work.fetch(manifests, planning, in: session, shown) {
-                        for target in arrivals.all { try await session.withFile(target) { _ in } }
+                        let arrivals = arrivals.withLock { $0 }
+                        for target in arrivals.targets {
+                            try await session.withFile(target) { _ in }
+                        }
                         if let refusal = arrivals.refusal { throw refusal }
                     }
                 } catch let error as MirrorError
@@ -57,15 +60,15 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
                     let plan = try await session.plan(manifests, options: planning)
                     let isThere = plan.steps.allSatisfy { [.keep, .edited].contains($0.kind) }
                     guard isThere else { throw error }
-                    arrivals.note(kept: plan.steps.map(\.target))
+                    arrivals.withLock { $0.targets.formUnion(plan.steps.map(\.target)) }
                     shown.show(kept: plan)
                 }
             }
         } catch {
-            show(arrivals)
+            show(arrivals.withLock { $0 })
             throw error
         }
-        show(arrivals)
+        show(arrivals.withLock { $0 })
     }
 
     private var planning: PlanOptions {
@@ -79,55 +82,39 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     /// Prints where the files are that are there.
     private func show(_ arrivals: Arrivals) {
         guard !output.json else { return }
-        let root = arrivals.root
-        for target in targets where arrivals.all.contains(target) {
-            Console.output.line("\(root)/\(target.path)")
+        for target in targets where arrivals.targets.contains(target) {
+            Console.output.line("\(arrivals.root)/\(target.path)")
         }
     }
 }
 
 /// The files that a run brought, or found there.
-private final class Arrivals: Sendable {
-    private struct State {
-        var targets: Set<Target> = []
-        var root = ""
-        /// Why the first file that did not come was left out.
-        var refusal: MirrorError?
-    }
+private struct Arrivals {
+    var targets: Set<Target> = []
+    var root = ""
+    /// Why the first file that did not come was left out.
+    var refusal: MirrorError?
 
-    private let state = Mutex(State())
-
-    var all: Set<Target> { state.withLock { $0.targets } }
-    var root: String { state.withLock { $0.root } }
-    var refusal: MirrorError? { state.withLock { $0.refusal } }
-
-    func note(_ event: Event) {
+    mutating func note(_ event: Event) {
         switch event.body {
         case .done(let done) where done.outcome == .evicted:
             leave(done, .spaceLimit, "A file larger than the quota does not come: raise --quota.")
         case .done(let done) where done.outcome == .deferred:
             leave(done, .noRun, "mirror resume \(done.target) lets it come.")
-        case .failed(let failed) where failed.isOptional: note(failed.error)
-        case .done(let done):
-            state.withLock { _ = $0.targets.insert(done.target) }
-        case .summary(let summary): state.withLock { $0.root = summary.root }
+        case .failed(let failed) where failed.isOptional: refusal = refusal ?? failed.error
+        case .done(let done): targets.insert(done.target)
+        case .summary(let summary): root = summary.root
         default: break
         }
     }
 
-    /// Notes files that are there, and of which no run tells.
-    func note(kept targets: [Target]) { state.withLock { $0.targets.formUnion(targets) } }
-
-    /// Notes why a file did not come; whoever asked for it must not go on as if it were there.
-    private func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {
+    /// Notes why a file did not come; the command must not go on as if it were there.
+    private mutating func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {
         let target = done.target
-        note(
-            MirrorError(
-                code, "\(target): not here: \(done.reason.because). \(advice)", target: target))
-    }
-
-    private func note(_ error: MirrorError) {
-        state.withLock { $0.refusal = $0.refusal ?? error }
+        refusal =
+            refusal
+            ?? MirrorError(
+                code, "\(target): not here: \(done.reason.because). \(advice)", target: target)
     }
 }
 
@@ -158,8 +145,9 @@ struct FetchWork {
         shown.observer = observer
         try await shown.reportingFailure(opening: makeSession) { [shown] session in
             if locations.isEmpty || !makesRoot { try session.requireRoot() }
-            let manifests = try await ManifestArguments(locations: locations, network: network)
-                .load(in: session)
+            let manifests = try await ManifestArguments(
+                locations: locations, isOffline: network.offline, isStrict: network.strict
+            ).load(in: session)
             try await body(session, manifests, shown)
         }
     }

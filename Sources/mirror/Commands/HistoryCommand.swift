@@ -32,7 +32,7 @@ struct HistoryCommand: AsyncParsableCommand {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
         let runs = try await session.history.runs(limit: last)
-        HistoryOutput(options: output, root: session.root).show(runs)
+        show(runs, root: session.root)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
@@ -65,7 +65,7 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
         let decisions = try await session.history.decisions(about: target)
-        let manifests = try await ManifestArguments(locations: [], network: network)
+        let manifests = try await ManifestArguments(locations: [], isOffline: network.offline)
             .loadKnown(in: session)
         var options = PlanOptions()
         storage.apply(to: &options)
@@ -81,36 +81,34 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         }
         let permission = try await PermissionStatus(of: when.permission, in: session)
         let mayWait = now.map { $0.needsNetwork && plan.resource(of: $0)?.isUrgent != true }
-        WhyOutput(
-            options: output, root: session.root, now: plan.now,
-            deferral: mayWait == true ? permission?.deferral : nil
-        ).show(target, decisions, now)
+        let deferral = mayWait == true ? permission?.deferral : nil
+        if output.json {
+            document(decisions, now, deferral)
+        } else {
+            show(decisions, now, deferral, root: session.root, clock: .ofThisProcess(now: plan.now))
+        }
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 
-/// Shows past runs: a JSON document for scripts, or a line a run for people.
-struct HistoryOutput {
-    let options: any OutputChoices
-    let root: String
-
-    /// Prints the runs to standard output.
-    func show(_ runs: [PastRun]) {
-        guard !options.json else {
+extension HistoryCommand {
+    /// Prints the runs: a JSON document for scripts, or a line a run for people.
+    private func show(_ runs: [PastRun], root: String) {
+        guard !output.json else {
             return Console.output.document { json in
                 json.key("runs")
                 json.array { json in for run in runs { run.write(to: &json) } }
             }
         }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: .now)
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(root.printable)")
-        for run in runs where !options.quiet || run.summary?.exit != 0 {
+        for run in runs where !output.quiet || run.summary?.exit != 0 {
             lines.line(line(run, style, clock))
         }
-        if runs.isEmpty, !options.quiet {
+        if runs.isEmpty, !output.quiet {
             lines.line("No run had anything to do here yet.")
         }
     }
@@ -145,21 +143,16 @@ extension Summary {
     }
 }
 
-/// Shows what runs decided about a target: a JSON document for scripts, or lines for people.
-struct WhyOutput {
-    let options: any OutputChoices
-    let root: String
-    let now: Instant
-    /// Why a run now would not fetch what its step fetches; nil where it would.
-    let deferral: Deferral?
-
-    /// Prints the decisions, the newest first, after what a run now would do.
-    func show(
-        _ target: Target, _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?
+/// What runs decided about a target, and what a run now would do with it.
+extension WhyCommand {
+    /// Prints the decisions for people, the newest first, after what a run now would do.
+    ///
+    /// - Parameter deferral: why a run now would not fetch what its step fetches; nil where it would.
+    private func show(
+        _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?,
+        _ deferral: Deferral?, root: String, clock: LocalClock
     ) {
-        guard !options.json else { return document(target, decisions, step) }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
-        let clock = LocalClock.ofThisProcess(now: now)
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(root.printable)")
@@ -205,7 +198,7 @@ struct WhyOutput {
     }
 
     private func document(
-        _ target: Target, _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?
+        _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?, _ deferral: Deferral?
     ) {
         Console.output.document { json in
             json.member("target", target.path)

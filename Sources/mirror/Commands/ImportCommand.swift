@@ -47,8 +47,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Limits") var time: DeadlineOptions
 
-    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
-    var strict = false
+    @Flag(name: .long, help: .strictLists) var strict = false
 
     @OptionGroup(title: "Output") var output: ListOptions
 

@@ -92,7 +92,7 @@ extension JobsCommand {
         var hasEnded = false
         for await line in client.lines() {
             hasEnded = String(decoding: line.prefix(40), as: UTF8.self).contains("\"summary\"")
-            guard let event = EventDecoder.event(in: line) else { continue }
+            guard let event = Event(line: line) else { continue }
             LiveDisplay.shared.apply(event)
             if report.absorbs(event) { continue }
             if case .done(let done) = event.body,
@@ -126,8 +126,7 @@ extension JobDescription {
     /// One line for people.
     func sentence(on clock: LocalClock) -> String {
         var text = "\(process)  \(verb)  \(root)  "
-        switch phase {
-        case .running:
+        if isRunning {
             text += isPaused ? "paused" : "running"
             text += " since \(clock.time(of: since)), "
             text +=
@@ -135,7 +134,7 @@ extension JobDescription {
             if let seconds = totals.secondsLeft, seconds > 0, !isPaused {
                 text += ", \(DurationText(seconds: seconds)) left"
             }
-        case .sleeping:
+        } else {
             text += until.map { "sleeps until \(clock.description(of: $0))" } ?? "begins or ends"
         }
         return text

@@ -25,7 +25,7 @@ struct ManifestsCommand: AsyncParsableCommand {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
         let manifests = try await session.manifests.remembered()
-        ManifestsOutput(options: output, root: session.root).show(manifests)
+        show(manifests, root: session.root)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
@@ -47,7 +47,7 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
 
     @Argument(
         help: ArgumentHelp("The manifest's name, as `mirror manifests` says.", valueName: "name"),
-        completion: Suggestions.names)
+        completion: .names)
     var name: String
 
     @Flag(name: .long, help: "Remove its files too, where they are unchanged.")
@@ -56,10 +56,7 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
     @Flag(name: .long, help: "Say what would be done, and do nothing.")
     var dryRun = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
-    var wait: DurationText?
+    @Option(name: .long, help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions
@@ -75,14 +72,10 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Shows what a root remembers: a JSON document for scripts, or two lines a manifest for people.
-struct ManifestsOutput {
-    let options: any OutputChoices
-    let root: String
-
-    /// Prints the manifests to standard output.
-    func show(_ manifests: [RememberedManifest]) {
-        guard !options.json else {
+extension ManifestsCommand {
+    /// Prints the manifests: a JSON document for scripts, or two lines a manifest for people.
+    private func show(_ manifests: [RememberedManifest], root: String) {
+        guard !output.json else {
             return Console.output.document { json in
                 json.key("manifests")
                 json.array { json in
@@ -90,16 +83,16 @@ struct ManifestsOutput {
                 }
             }
         }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let style = TextStyle(isColored: output.usesColor(on: .output))
         let now = Instant.now
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(root.printable)")
         for manifest in manifests {
             lines.line("\(manifest.name.printable)  \(manifest.place.printable)")
-            if !options.quiet { lines.line(style.faint("  " + facts(manifest, now))) }
+            if !output.quiet { lines.line(style.faint("  " + facts(manifest, now))) }
         }
-        if manifests.isEmpty, !options.quiet { lines.line("No manifest was synced here yet.") }
+        if manifests.isEmpty, !output.quiet { lines.line("No manifest was synced here yet.") }
     }
 
     private func facts(_ manifest: RememberedManifest, _ now: Instant) -> String {

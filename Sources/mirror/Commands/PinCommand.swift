@@ -41,15 +41,9 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
     @Flag(name: .long, help: "Say what would be written, and write nothing.")
     var dryRun = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
-    var only: [String] = []
+    @Option(name: .long, help: .only) var only: [String] = []
 
-    @Option(
-        name: .long, help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
-    )
-    var skip: [String] = []
+    @Option(name: .long, help: .skip) var skip: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How servers are talked to, with --update") var network: NetworkOptions
@@ -86,7 +80,7 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     private func conclude(_ report: PinReport) throws {
-        PinOutput(options: output, isCheck: check).show(report)
+        report.show(output, isCheck: check)
         if Console.output.writeError != nil { throw ExitCode(74) }
         let isWrong = !report.contradictions.isEmpty || check && !report.undeclared.isEmpty
         if isWrong { throw ExitCode(1) }
@@ -107,42 +101,40 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Shows the result of pinning: a JSON document for scripts, or a line per resource for people.
-struct PinOutput {
-    let options: any OutputChoices
-    /// Whether the declarations themselves are asked about.
-    var isCheck = false
-
-    /// Prints the report to standard output, and contradictions to standard error.
-    func show(_ report: PinReport) {
-        for finding in report.contradictions {
+extension PinReport {
+    /// Prints a JSON document for scripts, or a line per resource for people; contradictions go to
+    /// standard error.
+    ///
+    /// - Parameter isCheck: whether the declarations themselves are asked about.
+    func show(_ options: any OutputChoices, isCheck: Bool = false) {
+        for finding in contradictions {
             guard case .contradiction(let because) = finding.verdict else { continue }
             Console.error.line(
-                "\(report.manifest.printable):\(finding.line): error: \(finding.target.path.printable): \(because)"
+                "\(manifest.printable):\(finding.line): error: \(finding.target.path.printable): \(because)"
             )
         }
         if isCheck {
-            for finding in report.undeclared {
+            for finding in undeclared {
                 Console.error.line(
-                    "\(report.manifest.printable):\(finding.line): error: \(finding.target.path.printable): it declares no size, or no digest that proves its bytes"
+                    "\(manifest.printable):\(finding.line): error: \(finding.target.path.printable): it declares no size, or no digest that proves its bytes"
                 )
             }
         }
         guard !options.json else {
-            return Console.output.json { report.write(to: &$0) }
+            return Console.output.json { write(to: &$0) }
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         guard !options.quiet else { return }
         var lines = LineBuffer()
-        lines.line("root \(report.root.printable)")
-        for finding in report.findings where !isCheck {
-            if let line = line(finding, style) { lines.line(line) }
+        lines.line("root \(root.printable)")
+        for finding in findings where !isCheck {
+            if let line = line(finding, style, isVerbose: options.verbose) { lines.line(line) }
         }
-        lines.line(verdict(report))
+        lines.line(verdict(isCheck: isCheck))
         lines.flush()
     }
 
-    private func line(_ finding: PinFinding, _ style: TextStyle) -> String? {
+    private func line(_ finding: PinFinding, _ style: TextStyle, isVerbose: Bool) -> String? {
         let path = finding.target.path.printable
         switch finding.verdict {
         case .pin:
@@ -152,30 +144,30 @@ struct PinOutput {
         case .update:
             let digest = finding.sha256.map { "sha256 \($0.hex) now" } ?? ""
             return style.label("update", .good) + path + style.faint("  (\(digest))")
-        case .keep: return options.verbose ? style.label("keep", .neutral) + path : nil
+        case .keep: return isVerbose ? style.label("keep", .neutral) + path : nil
         case .leave(let obstacle):
             return style.label("leave", .warning) + path + style.faint("  (\(obstacle.because))")
         case .contradiction: return nil
         }
     }
 
-    private func verdict(_ report: PinReport) -> String {
-        let manifest = report.manifest.printable
+    private func verdict(isCheck: Bool) -> String {
+        let manifest = manifest.printable
         if isCheck {
-            let count = report.findings.count
-            let wrong = Set(report.undeclared.map(\.target))
-                .union(report.contradictions.map(\.target)).count
+            let count = findings.count
+            let wrong = Set(undeclared.map(\.target))
+                .union(contradictions.map(\.target)).count
             return "\(manifest): \(count - wrong) of \(Counted(count, "resource")) pinned."
         }
-        guard report.contradictions.isEmpty else {
+        guard contradictions.isEmpty else {
             return "\(manifest): nothing was written. Run mirror sync, or correct the manifest."
         }
-        let count = report.pinned.count
+        let count = pinned.count
         var text = "\(manifest): \(Counted(count, "resource"))"
-        text += report.isDryRun ? " would be pinned" : " pinned"
-        if !report.left.isEmpty {
+        text += isDryRun ? " would be pinned" : " pinned"
+        if !left.isEmpty {
             text +=
-                ", \(report.left.count) left as \(Counted.verb(report.left.count, "it is", "they are"))"
+                ", \(left.count) left as \(Counted.verb(left.count, "it is", "they are"))"
         }
         return text + "."
     }

@@ -29,8 +29,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
-    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
-    var strict = false
+    @Flag(name: .long, help: .strictLists) var strict = false
 
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
     var exitCode = false
@@ -38,7 +37,8 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         if manifests.isEmpty { try session.requireRoot() }
-        var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
+        var arguments = ManifestArguments(
+            locations: manifests, isOffline: network.offline, lists: lists)
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         arguments.isStrict = strict
@@ -46,37 +46,34 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         var options = selection.planOptions
         storage.apply(to: &options)
         let plan = try await session.plan(manifests, options: options)
-        try PlanOutput(options: output).show(
-            plan, try await PermissionStatus(of: when.permission, in: session))
+        plan.show(output, try await PermissionStatus(of: when.permission, in: session))
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
 }
 
-/// Shows a plan: a JSON document for scripts, or a line per step for people.
-struct PlanOutput {
-    let options: any OutputChoices
-
-    /// Prints the plan to standard output, and whether its transfers may run now.
-    func show(_ plan: Plan, _ permission: PermissionStatus? = nil) throws {
-        if options.json { return plan.write(permission) { Console.output.write(bytes: $0) } }
+extension Plan {
+    /// Prints a JSON document for scripts, or a line per step for people, and whether the transfers
+    /// may run now.
+    func show(_ options: any OutputChoices, _ permission: PermissionStatus? = nil) {
+        if options.json { return write(permission) { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        let clock = LocalClock.ofThisProcess(now: plan.now)
+        let clock = LocalClock.ofThisProcess(now: now)
         var lines = LineBuffer()
-        lines.line("root \(plan.root.printable)")
-        for position in plan.steps.indices {
-            if !options.verbose, plan.steps.isPlainKeep(at: position) { continue }
-            let step = plan.steps[position]
-            if shows(step) { lines.line(line(step, style, clock)) }
+        lines.line("root \(root.printable)")
+        for position in steps.indices {
+            if !options.verbose, steps.isPlainKeep(at: position) { continue }
+            let step = steps[position]
+            if isShown(step, options) { lines.line(line(step, style, clock)) }
         }
         if !options.quiet {
-            lines.line(totals(plan))
-            for set in AtomicSets(plan).entries { lines.line(line(set)) }
+            lines.line(totals)
+            for set in AtomicSets(self).entries { lines.line(line(set)) }
             for sentence in permission?.sentences(on: clock) ?? [] { lines.line(sentence) }
         }
         lines.flush()
     }
 
-    private func shows(_ step: Step) -> Bool {
+    private func isShown(_ step: Step, _ options: any OutputChoices) -> Bool {
         if options.quiet { return step.kind == .conflict }
         return options.verbose || step.kind != .keep || step.means != .nothing
     }
@@ -103,8 +100,8 @@ struct PlanOutput {
         return "\(Owners(set.owners).description.printable) is all or nothing: \(way)"
     }
 
-    private func totals(_ plan: Plan) -> String {
-        let totals = PlanTotals(of: plan)
+    private var totals: String {
+        let totals = PlanTotals(of: self)
         let counts = Step.Kind.allCases.compactMap { kind in
             totals.steps[kind].map { "\($0) \(kind.rawValue)" }
         }

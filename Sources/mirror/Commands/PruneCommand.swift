@@ -34,12 +34,12 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
         let run = RunOutput(options: output)
         try await run.reportingFailure(opening: makeSession) { session in
             try session.requireRoot()
-            var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
+            var arguments = ManifestArguments(
+                locations: manifests, isOffline: network.offline, lists: lists)
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)
             if dryRun {
-                return try PlanOutput(options: output).show(
-                    try await removals(manifests, in: session))
+                return try await removals(manifests, in: session).show(output)
             }
             var options = RunOptions()
             ending.apply(to: &options)

@@ -57,7 +57,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
         let path = destination ?? "report.html"
         if path != "-", !output.json { try OwnFiles.refuse(path, amongFilesOf: session.root) }
         let manifests = try await ManifestArguments(
-            locations: manifests, network: network, lists: lists
+            locations: manifests, isOffline: network.offline, lists: lists
         ).loadKnown(in: session)
         CommandStage.enter(.lookingAtTree)
         let report = try await TreeReport(of: session, on: manifests)
@@ -81,20 +81,22 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
             let runs = Counted(report.runs.count, "run")
             Console.output.line("\(path.printable): a page about \(files) and \(runs).")
         }
-        guard open, let reason = Browser.open(path) else { return }
+        guard open, let reason = ReportCommand.openInBrowser(path) else { return }
         Console.error.line("mirror: warning: \(path.printable): \(reason)")
     }
 }
 
-/// The program that shows a page: whatever this desktop opens web pages with.
-enum Browser {
-    /// It hands the page to a browser and ends, or is that browser's own process.
+// MARK: The browser
+
+extension ReportCommand {
+    /// The program that shows a page: it hands the page to a browser and ends, or is that browser's
+    /// own process.
     private static let opener = "xdg-open"
     /// Milliseconds in which it can say that it failed.
     private static let patience = 2000
 
     /// Opens a file; returns a sentence that says why it cannot be opened, else nil.
-    static func open(_ path: String) -> String? {
+    private static func openInBrowser(_ path: String) -> String? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -103,7 +105,7 @@ enum Browser {
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         var pid = pid_t()
-        let number = Spawn.start([opener, path], &actions, Spawn.variables(), &pid)
+        let number = Hook.start([opener, path], &actions, Hook.variables(), &pid)
         if number == ENOENT {
             return "\(opener) is not here, so the page was not opened. Open it in a browser."
         }

@@ -31,10 +31,7 @@ struct ResolveCommand: AsyncParsableCommand {
             valueName: "mine|theirs"))
     var keep: ConflictSide
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
-    var wait: DurationText?
+    @Option(name: .long, help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: VerdictOptions

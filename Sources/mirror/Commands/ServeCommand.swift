@@ -31,8 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var root: RootOptions
 
-    @Flag(name: .shortAndLong, help: "Say only what failed.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

@@ -35,11 +35,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             valueName: "glob"))
     var path: [String] = []
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
-        completion: Suggestions.tags)
-    var only: [String] = []
+    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -51,14 +47,15 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
         let manifests = try await ManifestArguments(
-            locations: manifests, network: network, lists: lists
+            locations: manifests, isOffline: network.offline, lists: lists
         )
         .loadKnown(in: session)
         let runs = try await session.history.runs(limit: 100)
         let isSelection = due || !path.isEmpty || !only.isEmpty
-        let status = StatusOutput(
-            options: output, root: session.root, runs: runs,
-            troubles: try await session.history.troubles(of: runs), isSelection: isSelection)
+        let status = Mutex(
+            StatusOutput(
+                options: output, root: session.root, runs: runs,
+                troubles: try await session.history.troubles(of: runs), isSelection: isSelection))
         let (due, patterns) = (due, path)
         let matches = { @Sendable (path: String) in
             patterns.contains { fnmatch($0, path, 0) == 0 }
@@ -67,28 +64,26 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             if due { guard case .due = file.freshness else { return false } }
             return patterns.isEmpty || matches(file.target.path)
         }
-        status.begin()
+        status.withLock { $0.begin() }
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if selects(file) { status.count(file) }
+            if selects(file) { status.withLock { $0.count(file) } }
         }
-        guard status.conclude() else { return }
+        guard status.withLock({ $0.conclude() }) else { return }
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if selects(file) { status.list(file) }
+            if selects(file) { status.withLock { $0.list(file) } }
         }
-        status.flush()
+        status.withLock { $0.flush() }
     }
 }
 
 /// Shows what is in the tree: a JSON document with each file for scripts; for people the totals, what
 /// needs attention, and with `-v` a line for each file.
-final class StatusOutput: Sendable {
-    private struct State {
-        var dashboard = TreeTotals()
-        var json = JSONWriter()
-        var lines = LineBuffer()
-        /// The lines about files; nil once they are too many to be kept until the totals are known.
-        var list: [UInt8]? = []
-    }
+private struct StatusOutput {
+    private var dashboard = TreeTotals()
+    private var json = JSONWriter()
+    private var lines = LineBuffer()
+    /// The lines about files; nil once they are too many to be kept until the totals are known.
+    private var list: [UInt8]? = []
 
     /// Bytes of lines that are kept until the totals are known.
     private static let mostKept = 4 << 20
@@ -103,7 +98,6 @@ final class StatusOutput: Sendable {
     private let style: TextStyle
     private let now: Instant
     private let clock: LocalClock
-    private let state = Mutex(State())
 
     /// Whether only some files are counted.
     private let isSelection: Bool
@@ -129,75 +123,62 @@ final class StatusOutput: Sendable {
     }
 
     /// Begins the document, or the report.
-    func begin() {
-        state.withLock { state in
-            guard options.json else { return state.lines.line("root \(root.printable)") }
-            state.json.beginObject()
-            state.json.member("v", 1)
-            state.json.member("root", root)
-            state.json.key("files")
-            state.json.beginArray()
-        }
+    mutating func begin() {
+        guard options.json else { return lines.line("root \(root.printable)") }
+        json.beginObject()
+        json.member("v", 1)
+        json.member("root", root)
+        json.key("files")
+        json.beginArray()
     }
 
     /// Counts a file, and writes it to the document.
-    func count(_ file: StoredFile) {
-        state.withLock { state in
-            state.dashboard.add(file, ended: troubles[file.target])
-            if lists { keep(line(file), &state) }
-            guard isJSON else { return }
-            file.write(to: &state.json)
-            flushIfMuch(&state)
-        }
+    mutating func count(_ file: StoredFile) {
+        dashboard.add(file, ended: troubles[file.target])
+        if lists { keep(line(file)) }
+        guard isJSON else { return }
+        file.write(to: &json)
+        if json.bytes.count > 64 << 10 { Console.output.write(bytes: json.take()) }
     }
 
-    private func keep(_ line: String, _ state: inout State) {
-        guard let count = state.list?.count else { return }
-        if count > StatusOutput.mostKept { return state.list = nil }
-        state.list?.append(contentsOf: line.utf8)
-        state.list?.append(UInt8(ascii: "\n"))
-    }
-
-    private func flushIfMuch(_ state: inout State) {
-        if state.json.bytes.count > 64 << 10 { Console.output.write(bytes: state.json.take()) }
+    private mutating func keep(_ line: String) {
+        guard let count = list?.count else { return }
+        if count > StatusOutput.mostKept { return list = nil }
+        list?.append(contentsOf: line.utf8)
+        list?.append(UInt8(ascii: "\n"))
     }
 
     /// Prints the totals, what needs attention, and the lines about files; ends the document.
     ///
     /// Returns whether the lines are still to be listed, because they were too many to be kept.
-    func conclude() -> Bool {
-        state.withLock { state in
-            if options.json {
-                endDocument(&state)
-                return false
-            }
-            let dashboard = state.dashboard
-            if !options.quiet {
-                let isEmpty = dashboard.counts.isEmpty
-                state.lines.line(
-                    isEmpty
-                        ? isSelection ? "No file is selected." : "Nothing is here yet."
-                        : dashboard.line(good: lastGood, last: counted, clock: clock))
-                if let last = lastEnded, last.summary?.exit != 0 {
-                    state.lines.line(failure(of: last))
-                }
-            }
-            for group in dashboard.attention {
-                state.lines.line(group.heading)
-                for target in group.targets { state.lines.line("  " + target.path.printable) }
-                if group.more > 0 { state.lines.line("  and \(group.more) more (-v lists all)") }
-            }
-            state.lines.flush()
-            if let list = state.list, !list.isEmpty { Console.output.write(bytes: list) }
-            return state.list == nil
+    mutating func conclude() -> Bool {
+        if options.json {
+            endDocument()
+            return false
         }
+        if !options.quiet {
+            let isEmpty = dashboard.counts.isEmpty
+            lines.line(
+                isEmpty
+                    ? isSelection ? "No file is selected." : "Nothing is here yet."
+                    : dashboard.line(good: lastGood, last: counted, clock: clock))
+            if let last = lastEnded, last.summary?.exit != 0 { lines.line(failure(of: last)) }
+        }
+        for group in dashboard.attention {
+            lines.line(group.heading)
+            for target in group.targets { lines.line("  " + target.path.printable) }
+            if group.more > 0 { lines.line("  and \(group.more) more (-v lists all)") }
+        }
+        lines.flush()
+        if let list, !list.isEmpty { Console.output.write(bytes: list) }
+        return list == nil
     }
 
     /// Prints a line for a file.
-    func list(_ file: StoredFile) { state.withLock { $0.lines.line(line(file)) } }
+    mutating func list(_ file: StoredFile) { lines.line(line(file)) }
 
     /// Prints what is still in the buffer.
-    func flush() { state.withLock { $0.lines.flush() } }
+    mutating func flush() { lines.flush() }
 
     /// The run whose numbers are those of the files that are counted.
     private var counted: PastRun? { isSelection ? nil : lastEnded }
@@ -211,18 +192,18 @@ final class StatusOutput: Sendable {
             + "(\(clock.description(of: run.startedAt))); mirror history and mirror why say more."
     }
 
-    private func endDocument(_ state: inout State) {
-        state.json.endArray()
-        state.json.key("totals")
-        let dashboard = state.dashboard
-        state.json.object { json in
+    private mutating func endDocument() {
+        json.endArray()
+        json.key("totals")
+        let (dashboard, stale, good) = (dashboard, dashboard.stale(counted), lastGood)
+        json.object { json in
             dashboard.writeMembers(to: &json)
-            json.member("stale", dashboard.stale(counted))
-            json.member("lastGoodRun", lastGood?.startedAt.rfc3339)
+            json.member("stale", stale)
+            json.member("lastGoodRun", good?.startedAt.rfc3339)
         }
-        state.json.endObject()
-        state.json.newline()
-        Console.output.write(bytes: state.json.take())
+        json.endObject()
+        json.newline()
+        Console.output.write(bytes: json.take())
     }
 
     private func line(_ file: StoredFile) -> String {

@@ -24,11 +24,9 @@ struct PauseCommand: AsyncParsableCommand {
     var sticky = false
 
     func run() async throws {
-        let isSticky = sticky
-        let steering = Steering(
-            options: options, request: .pause(options.targets, isSticky: sticky), word: "paused",
-            alone: isSticky ? PauseCommand.putAside : nil)
-        try await steering.run()
+        try await options.send(
+            .pause(options.targets, isSticky: sticky), word: "paused",
+            alone: sticky ? PauseCommand.putAside : nil)
     }
 
     @Sendable private static func putAside(
@@ -57,10 +55,8 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var options: SteeringOptions
 
     func run() async throws {
-        let steering = Steering(
-            options: options, request: .resume(options.targets), word: "resumed",
-            alone: ResumeCommand.takeUp)
-        try await steering.run()
+        try await options.send(
+            .resume(options.targets), word: "resumed", alone: ResumeCommand.takeUp)
     }
 
     @Sendable private static func takeUp(
@@ -93,10 +89,8 @@ struct CancelCommand: AsyncParsableCommand {
     var discard = false
 
     func run() async throws {
-        let steering = Steering(
-            options: options, request: .cancel(options.targets, discardingParts: discard),
-            word: "cancelled")
-        try await steering.run()
+        try await options.send(
+            .cancel(options.targets, discardingParts: discard), word: "cancelled")
     }
 }
 
@@ -111,23 +105,24 @@ struct SteeringOptions: ParsableArguments {
     @OptionGroup(title: "Output") var output: VerdictOptions
 }
 
-/// Sends a request to the processes that work for a root, and prints the result.
-struct Steering {
-    let options: SteeringOptions
-    /// The request.
-    let request: ControlRequest
-    /// The word for what was done, e.g. `paused`.
-    let word: String
-    /// The action if no process works for the root, or none has a target; returns the targets that
-    /// it was done to, and nil if nothing was to be done. Nil if nothing can be done then.
-    var alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)?
-
-    /// Sends the request. Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with
-    /// `noRun` if no process carried the request out.
-    func run() async throws {
-        let session = try MirrorSession(root: options.root.root)
+extension SteeringOptions {
+    /// Sends a request to the processes that work for the root, and prints the result.
+    ///
+    /// Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with `noRun` if no process
+    /// carried the request out.
+    ///
+    /// - Parameters:
+    ///   - word: the word for what was done, e.g. `paused`.
+    ///   - alone: the action if no process works for the root, or none has a target. It returns the
+    ///     targets that it was done to, and nil if nothing was to be done. Nil if nothing can be done
+    ///     then.
+    fileprivate func send(
+        _ request: ControlRequest, word: String,
+        alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)? = nil
+    ) async throws {
+        let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        var unknown = Set(options.targets)
+        var unknown = Set(targets)
         var refusals: [String] = []
         var isDone = false
         for client in ControlClient.all(ofRoot: session.root) {
@@ -135,8 +130,8 @@ struct Steering {
             var pieces = request.pieces[...]
             while let piece = pieces.popFirst() {
                 switch client.ask(piece) {
-                case .done(let targets):
-                    missing += targets
+                case .done(let unknown):
+                    missing += unknown
                     isDone = true
                 case .refused(let message):
                     missing += piece.targets
@@ -159,24 +154,24 @@ struct Steering {
         guard isDone else {
             throw MirrorError.noRun(in: session.root, refusals.first)
         }
-        show(unknown: unknown.sorted())
+        show(word, unknown: unknown.sorted())
         if !unknown.isEmpty { throw ExitCode(1) }
     }
 
-    private func show(unknown: [Target]) {
-        let done = options.targets.filter { !unknown.contains($0) }
-        if options.output.json {
+    private func show(_ word: String, unknown: [Target]) {
+        let done = targets.filter { !unknown.contains($0) }
+        if output.json {
             return Console.output.document { json in
                 json.member("targets", done.map(\.path))
-                json.member("all", options.targets.isEmpty)
+                json.member("all", targets.isEmpty)
                 json.member("unknown", unknown.map(\.path))
             }
         }
         for target in unknown {
             Console.error.line("mirror: error: \(target.path.printable): no run fetches it.")
         }
-        if options.output.quiet { return }
-        if options.targets.isEmpty { Console.output.line("\(word) everything") }
+        if output.quiet { return }
+        if targets.isEmpty { Console.output.line("\(word) everything") }
         for target in done { Console.output.line("\(word) \(target.path.printable)") }
     }
 }

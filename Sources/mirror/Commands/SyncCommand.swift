@@ -62,15 +62,15 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
             let responder = ControlResponder(verb: "sync", root: session.root)
             defer { responder.close() }
             output.responder = responder
-            try await SyncWork(options: options, output: output).run(manifests, in: session)
+            try await options.sync(manifests, in: session, showing: output)
         }
     }
 
     private func show(_ manifests: [Manifest], in session: MirrorSession) async throws {
         CommandStage.enter(.lookingAtTree)
         let plan = try await session.plan(manifests, options: options.planOptions)
-        try PlanOutput(options: options.output).show(
-            plan, try await PermissionStatus(of: options.when.permission, in: session))
+        plan.show(
+            options.output, try await PermissionStatus(of: options.when.permission, in: session))
     }
 }
 
@@ -93,7 +93,9 @@ struct SyncOptions {
 
     /// The manifests, with what the options ask of them.
     var arguments: ManifestArguments {
-        var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
+        var arguments = ManifestArguments(
+            locations: manifests, isOffline: network.offline, lists: lists)
+        arguments.isStrict = network.strict
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         return arguments
@@ -127,37 +129,39 @@ struct SyncOptions {
     }
 }
 
-/// One sync: plans and executes under the lock, and shows the run.
-struct SyncWork {
-    let options: SyncOptions
-    let output: RunOutput
-    /// Whether the root was named before.
-    var isAnnounced = false
+// MARK: One sync
 
-    /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
-    func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
+extension SyncOptions {
+    /// Makes the tree match the manifests: plans and executes under the lock, and shows the run.
+    ///
+    /// Throws `ExitCode` with the run's exit code if it is not 0.
+    ///
+    /// - Parameter isAnnounced: whether the root was named before.
+    func sync(
+        _ manifests: [Manifest], in session: MirrorSession, showing output: RunOutput,
+        isAnnounced: Bool = false
+    ) async throws {
         try await output.concluding(due: { try await due(manifests, in: session) }) {
             CommandStage.enter(.waitingForLock)
             var isAnnounced = isAnnounced
             try await session.withPlan(
-                of: manifests, options: options.planOptions,
-                waitingSeconds: options.running.waitingSeconds
+                of: manifests, options: planOptions, waitingSeconds: running.waitingSeconds
             ) {
                 CommandStage.enter(.lookingAtTree)
                 for notice in await session.notices() { output.note(notice) }
-                if !isAnnounced { announce(session) }
+                if !isAnnounced { announce(session, in: output) }
                 isAnnounced = true
             } _: { plan in
                 CommandStage.enter(.running)
                 // A run that has nothing to do is over before anybody could steer it.
                 if !plan.isEmpty { output.responder?.begin(session) }
-                try await output.show(session.execute(plan, options: try options.runOptions()))
+                try await output.show(session.execute(plan, options: try runOptions()))
             }
         }
     }
 
-    private func announce(_ session: MirrorSession) {
-        if options.when.unlessMetered, let reason = PermissionStatus.reasonMeteringIsUnknown() {
+    private func announce(_ session: MirrorSession, in output: RunOutput) {
+        if when.unlessMetered, let reason = PermissionStatus.reasonMeteringIsUnknown() {
             output.note("The network counts as not metered: \(reason)")
         }
         output.announce(root: session.root)

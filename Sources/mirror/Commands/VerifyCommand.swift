@@ -37,17 +37,18 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root, configuration: configuration)
         try session.requireRoot()
         let manifests = try await ManifestArguments(
-            locations: manifests, network: network, lists: lists
+            locations: manifests, isOffline: network.offline, lists: lists,
+            isStrict: network.strict
         ).loadKnown(in: session)
         guard repair else {
             CommandStage.enter(.reading)
             return try show(try await session.verify(manifests))
         }
-        let ends = RepairEnds()
+        let ends = Mutex(RepairEnds())
         // The lock comes first, so that the leftovers of an interrupted run are settled before the
         // look.
         var run = RunOutput(options: output)
-        run.observer = { ends.note($0) }
+        run.observer = { event in ends.withLock { $0.note(event) } }
         try await run.concluding { [run] in
             CommandStage.enter(.waitingForLock)
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
@@ -55,7 +56,9 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
                 let report = try await session.verify(manifests)
                 describe(report)
                 guard !report.discrepancies.isEmpty else { return }
-                try await restore(report, manifests, in: session, showing: run, ends)
+                try await restore(report, manifests, in: session, showing: run)
+                let left = ends.withLock { $0.refusal(of: report.discrepancies) }
+                if let left { throw left }
             }
         }
     }
@@ -67,7 +70,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
 
     private func restore(
         _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession,
-        showing run: RunOutput, _ ends: RepairEnds
+        showing run: RunOutput
     ) async throws {
         let differing = Set(report.discrepancies.map(\.target))
         var planning = PlanOptions()
@@ -87,27 +90,19 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         let plan = try await session.plan(manifests, options: planning)
         CommandStage.enter(.running)
         try await run.show(session.execute(plan, options: options))
-        if let error = ends.refusal(of: report.discrepancies) { throw error }
     }
 }
 
 /// Which files a repair has restored.
-private final class RepairEnds: Sendable {
-    private struct State {
-        var repaired: Set<Target> = []
-        var isGood = false
-    }
+private struct RepairEnds {
+    private var repaired: Set<Target> = []
+    private var isGood = false
 
-    private let state = Mutex(State())
-
-    func note(_ event: Event) {
-        state.withLock { state in
-            switch event.body {
-            case .done(let done) where RepairEnds.isRepair(done.outcome):
-                state.repaired.insert(done.target)
-            case .summary(let summary): state.isGood = summary.exit == 0
-            default: break
-            }
+    mutating func note(_ event: Event) {
+        switch event.body {
+        case .done(let done) where RepairEnds.isRepair(done.outcome): repaired.insert(done.target)
+        case .summary(let summary): isGood = summary.exit == 0
+        default: break
         }
     }
 
@@ -120,9 +115,7 @@ private final class RepairEnds: Sendable {
 
     /// The error of files that still differ though the run ended well; nil where there are none.
     func refusal(of discrepancies: [Discrepancy]) -> MirrorError? {
-        let left = state.withLock { state in
-            state.isGood ? discrepancies.filter { !state.repaired.contains($0.target) } : []
-        }
+        let left = isGood ? discrepancies.filter { !repaired.contains($0.target) } : []
         guard let first = left.first else { return nil }
         let others = left.count > 1 ? ", and so do \(left.count - 1) more" : ""
         let cause =

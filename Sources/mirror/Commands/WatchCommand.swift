@@ -110,11 +110,8 @@ final class WatchLoop {
             heart?.cancel()
             if let code = Interruption.exitCode { throw ExitCode(code) }
             if !hasSynced, result.isFinal { throw ExitCode(result.exit) }
-            if !hasSynced, !result.isPassing, WatchVerdict.isFinal(exit: result.exit) {
-                throw ExitCode(result.exit)
-            }
             hasSynced = true
-            try await rest(after: result.end)
+            try await rest(after: result)
         }
     }
 
@@ -133,79 +130,55 @@ final class WatchLoop {
 // MARK: Syncing
 
 extension WatchLoop {
-    /// How a sync ended.
-    private struct SyncResult {
-        var exit: Int32 = 0
-        /// Whether its failure may pass, as with a server that is away.
-        var isPassing = false
-        /// Whether a file that an option names could not be opened: a wrong option, and no disk that
-        /// may heal.
-        var isFinal = false
-        /// The values that decide when the next sync comes.
-        var end = SyncEnd()
-    }
-
-    private func sync() async -> SyncResult {
-        CommandTime.restart()
+    private func sync() async -> SyncEnd {
+        MirrorCommand.restartTime()
         LiveDisplay.shared.resume()
         service?.tell(.status("Syncing."))
-        var result = SyncResult()
+        var end = SyncEnd()
+        var mayPass = false
         do {
-            result.end = try await work()
-        } catch let failure as WatchFailure {
-            (result.exit, result.end) = (failure.exit, failure.end)
+            end.exit = try await work(&end)
         } catch let code as ExitCode {
-            result.exit = code.rawValue
-        } catch let refusal as OperationsRefusal {
-            let failure = CommandFailure(refusal.cause)
-            Console.error.line(failure.text)
-            (result.exit, result.isFinal) = (failure.exitCode, true)
+            end.exit = code.rawValue
         } catch {
             let failure = CommandFailure(error)
             Console.error.line(failure.text)
-            (result.exit, result.isPassing) = (failure.exitCode, failure.error.isRetryable)
+            // As with a server that is away.
+            (end.exit, mayPass) = (failure.exitCode, failure.error.isRetryable)
         }
-        failures = WatchVerdict.isMendable(exit: result.exit) ? failures + 1 : 0
-        result.end.failures = failures
-        return result
+        end.isFinal = end.isFinal || !mayPass && SyncEnd.isFinal(exit: end.exit)
+        failures = SyncEnd.isMendable(exit: end.exit) ? failures + 1 : 0
+        end.failures = failures
+        return end
     }
 
-    /// A sync that ended with an exit code other than 0, and the values that decide when the next
-    /// one comes.
-    private struct WatchFailure: Error {
-        let exit: Int32
-        let end: SyncEnd
-    }
-
-    /// What the options add to a run cannot begin.
-    private struct OperationsRefusal: Error { let cause: any Error }
-
-    private func work() async throws -> SyncEnd {
+    /// Syncs; returns the exit code, and sets the values that decide when the next sync comes.
+    private func work(_ end: inout SyncEnd) async throws -> Int32 {
         let options = command.options
         var output = RunOutput(options: options.output)
         do {
             output.operations = try await output.operations(
                 of: options.operations, root: options.root, needsLog: !hasSynced)
         } catch {
-            throw OperationsRefusal(cause: error)
+            // A file that an option names: a wrong option, and no disk that may heal.
+            end.isFinal = true
+            throw error
         }
         output.responder = responder
         Interruption.setHangUp { [sleep, operations = output.operations] in
             operations?.reopenLogSoon()
             sleep.request()
         }
-        var end = SyncEnd()
-        var exit: ExitCode?
+        var exit: Int32 = 0
         try await output.reportingFailure(opening: options.makeSession) { [output] session in
             let manifests = try await load(in: session)
-            let work = SyncWork(options: options, output: output, isAnnounced: hasSynced)
-            do { try await work.run(manifests, in: session) } catch let code as ExitCode {
-                exit = code
-            }
+            do {
+                try await options.sync(
+                    manifests, in: session, showing: output, isAnnounced: hasSynced)
+            } catch let code as ExitCode { exit = code.rawValue }
             end = try await self.end(of: manifests, in: session)
         }
-        if let exit { throw WatchFailure(exit: exit.rawValue, end: end) }
-        return end
+        return exit
     }
 
     private func load(in session: MirrorSession) async throws -> [Manifest] {
@@ -227,9 +200,9 @@ extension WatchLoop {
         of manifests: [Manifest], in session: MirrorSession
     ) async throws -> SyncEnd {
         var end = SyncEnd()
-        end.nextDue = try await SyncEnd.Due.first(of: manifests, in: session)
+        end.nextDue = try await NextSync.firstDue(of: manifests, in: session)
         for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
-            end.nextDue = SyncEnd.Due(at: until, name: source.label)
+            end.nextDue = NextSync(at: until, cause: .due(source.label))
         }
         let permission = try await PermissionStatus(
             of: command.options.when.permission, in: session)
@@ -280,8 +253,8 @@ extension WatchLoop {
         defer { service?.tell(.ready) }
         fresh = [:]
         do {
-            let words = Arguments.words() ?? []
-            let parsed = try MirrorCommand.parseAsRoot(SettingsLayer.effective(words))
+            let words = CommandLine.words() ?? []
+            let parsed = try MirrorCommand.parseAsRoot(EffectiveWords.effective(words))
             if let command = parsed as? WatchCommand { self.command = command }
         } catch {
             Console.error.line(

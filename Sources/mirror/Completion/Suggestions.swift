@@ -2,22 +2,23 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// The words that a shell suggests and that only the root or a manifest knows.
-///
-/// The shell runs `mirror ---completion` with the words so far. A suggestion is a read without a lock and
-/// without a request. If nothing can be read, nothing is suggested, because an error would appear
-/// amid the line that someone is writing.
-enum Suggestions {
+// The words that a shell suggests and that only the root or a manifest knows.
+//
+// The shell runs `mirror ---completion` with the words so far. A suggestion is a read without a lock and
+// without a request. If nothing can be read, nothing is suggested, because an error would appear
+// amid the line that is being written.
+
+extension CompletionKind {
     /// How many targets a shell gets at most.
-    static let mostTargets = 1000
+    private static let mostTargets = 1000
 
     /// Targets of the manifests on the line, else of the files that the root knows.
-    static let targets = CompletionKind.custom { words, _, prefix in
+    static let targets = custom { words, _, prefix in
         await targets(words, beginningWith: prefix)
     }
 
     /// Tags of the manifests on the line, else of those that the root remembers.
-    static let tags = CompletionKind.custom { words, _, _ in
+    static let tags = custom { words, _, _ in
         let tags = await manifests(words).reduce(into: Set<String>()) { tags, manifest in
             for resource in manifest.resources { tags.formUnion(resource.tags) }
         }
@@ -25,13 +26,13 @@ enum Suggestions {
     }
 
     /// Names of the manifests that the root remembers.
-    static let names = CompletionKind.custom { words, _, _ in
+    static let names = custom { words, _, _ in
         let known = try? await session(words)?.manifests.remembered()
         return (known ?? []).map(\.name).filter(isPlain)
     }
 
     /// Long names of the options that a setting can set.
-    static let settings = CompletionKind.custom { _, _, _ in
+    static let settings = custom { _, _, _ in
         OptionCatalog().options.map(\.name)
     }
 
@@ -50,7 +51,7 @@ enum Suggestions {
     /// Whether a word can stand in a list with one word a line, and on a command line as it is.
     ///
     /// bash expands the list that it is given: a `$` or a backquote of a manifest would be carried out.
-    static func isPlain(_ word: String) -> Bool {
+    private static func isPlain(_ word: String) -> Bool {
         word == word.printable
             && word.utf8.allSatisfy { $0 >= 0x80 || plainBytes.contains($0) }
     }
@@ -59,7 +60,7 @@ enum Suggestions {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/@%+=:,-".utf8)
 
     private static func session(_ words: [String]) throws -> MirrorSession? {
-        let session = try MirrorSession(root: SettingsLayer.root(in: words))
+        let session = try MirrorSession(root: EffectiveWords.root(in: words))
         try session.requireRoot()
         return session
     }

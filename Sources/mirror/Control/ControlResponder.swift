@@ -5,12 +5,8 @@ import Synchronization
 
 /// Receives the requests of other processes, and carries them out.
 final class ControlResponder: Sendable {
-    private struct State {
-        var job: JobDescription
-        var session: MirrorSession?
-    }
-
-    private let state: Mutex<State>
+    /// What the process does, and the session of a run.
+    private let state: Mutex<(job: JobDescription, session: MirrorSession?)>
     private let server = Mutex<ControlServer?>(nil)
     /// Asks the watch that this belongs to for a sync.
     private let wake: (@Sendable () -> Void)?
@@ -18,10 +14,9 @@ final class ControlResponder: Sendable {
     /// Describes a process that does nothing yet; other processes can ask it only after `open`.
     init(verb: String, root: String, wake: (@Sendable () -> Void)? = nil) {
         self.wake = wake
-        state = Mutex(
-            State(
-                job: JobDescription(
-                    process: getpid(), verb: verb, root: root, phase: .sleeping, since: .now)))
+        let job = JobDescription(
+            process: getpid(), verb: verb, root: root, isRunning: false, since: .now)
+        state = Mutex((job, nil))
     }
 
     /// Begins to listen, unless it listens already or cannot.
@@ -46,7 +41,7 @@ final class ControlResponder: Sendable {
     func begin(_ session: MirrorSession) {
         state.withLock { state in
             state.session = session
-            state.job.phase = .running
+            state.job.isRunning = true
             state.job.since = .now
             state.job.until = nil
             state.job.isPaused = false
@@ -59,7 +54,7 @@ final class ControlResponder: Sendable {
     func rest(until: Instant?) {
         state.withLock { state in
             state.session = nil
-            state.job.phase = .sleeping
+            state.job.isRunning = false
             state.job.since = .now
             state.job.until = until
         }

@@ -55,19 +55,18 @@ final class EventLog {
         guard format == .logfmt, let tree = try? JSONTree(bytes, file: "") else {
             return bytes + [UInt8(ascii: "\n")]
         }
-        return Array((Logfmt.line(tree) + "\n").utf8)
+        return Array((tree.logfmt + "\n").utf8)
     }
 }
 
-/// A JSON object as one line of `key=value` pairs (logfmt).
-///
-/// Members of objects within it have their keys joined by dots. A value is quoted where it is empty, or
-/// has a space, a quote, an equals sign or a control character. Null is left out.
-enum Logfmt {
-    /// The line of an object, without its line break.
-    static func line(_ object: JSONTree) -> String {
+extension JSONTree {
+    /// An object as one line of `key=value` pairs (logfmt), without its line break.
+    ///
+    /// Members of objects within it have their keys joined by dots. A value is quoted where it is
+    /// empty, or has a space, a quote, an equals sign or a control character. Null is left out.
+    var logfmt: String {
         var pairs: [String] = []
-        add(object, "", to: &pairs)
+        JSONTree.add(self, "", to: &pairs)
         return pairs.joined(separator: " ")
     }
 

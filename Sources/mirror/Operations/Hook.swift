@@ -29,8 +29,8 @@ struct Hook {
         posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
         var pid = pid_t()
-        let number = Spawn.start(
-            words, &actions, Spawn.variables(adding: environment), &pid, leadsGroup: true)
+        let number = Hook.start(
+            words, &actions, Hook.variables(adding: environment), &pid, leadsGroup: true)
         close(ends[0])
         guard number == 0 else {
             close(ends[1])
@@ -109,9 +109,10 @@ struct Hook {
     }
 }
 
-/// The start of another program, without a shell.
-enum Spawn {
-    /// Starts a program that is searched in PATH; returns 0, or the `errno` that says why not.
+// MARK: The start of another program
+
+extension Hook {
+    /// Starts a program, without a shell, that is searched in PATH; returns 0, or the `errno` that says why not.
     ///
     /// - Parameter leadsGroup: whether it, and what it starts, are a process group of their own.
     static func start(

@@ -67,7 +67,7 @@ extension ColorChoice {
         case .always: true
         case .never: false
         case .auto:
-            console.isTerminal && TerminalTraits.canMoveCursor
+            console.isTerminal && Console.canMoveCursor
                 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         }
     }
@@ -97,25 +97,25 @@ struct FewChoices: OutputChoices {
 
 /// The output options of verbs that give one verdict.
 struct VerdictOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: OutputHelp.json) var json = false
-    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
+    @Flag(name: .long, help: .json) var json = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
 }
 
 /// The output options of verbs that print a list.
 struct ListOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: OutputHelp.json) var json = false
-    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
-    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
+    @Flag(name: .long, help: .json) var json = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
+    @Option(name: .long, help: .color) var color = ColorChoice.auto
 
     func validate() throws { ColorChoice.ofCommand = color }
 }
 
 /// The output options of verbs that print a list and by default leave part of it out.
 struct DetailOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: OutputHelp.json) var json = false
-    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
-    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
-    @Flag(name: .shortAndLong, help: OutputHelp.verbose) var verbose = false
+    @Flag(name: .long, help: .json) var json = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
+    @Option(name: .long, help: .color) var color = ColorChoice.auto
+    @Flag(name: .shortAndLong, help: .verbose) var verbose = false
 
     func validate() throws {
         ColorChoice.ofCommand = color
@@ -125,10 +125,10 @@ struct DetailOptions: ParsableArguments, OutputChoices {
 
 /// The output options of verbs that transfer.
 struct OutputOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: OutputHelp.json) var json = false
-    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
-    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
-    @Flag(name: .shortAndLong, help: OutputHelp.verbose) var verbose = false
+    @Flag(name: .long, help: .json) var json = false
+    @Flag(name: .shortAndLong, help: .quiet) var quiet = false
+    @Option(name: .long, help: .color) var color = ColorChoice.auto
+    @Flag(name: .shortAndLong, help: .verbose) var verbose = false
 
     @Flag(name: .long, help: "No live progress on a terminal, no lines of progress elsewhere.")
     var noProgress = false
@@ -146,10 +146,18 @@ extension OutputChoices {
     }
 }
 
-/// What the help says of the options that several kinds of verbs have.
-private enum OutputHelp {
+// What the help says of options that several verbs have.
+
+extension ArgumentHelp {
     static let json: ArgumentHelp = "Write JSON for scripts to standard output."
     static let quiet: ArgumentHelp = "Say only what failed."
     static let color = ArgumentHelp("Colour: auto, always or never.", valueName: "when")
     static let verbose: ArgumentHelp = "Say also what was kept."
+    static let wait = ArgumentHelp(
+        "Wait for another run's end, at most so long.", valueName: "time")
+    static let only = ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag")
+    static let skip = ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
+    static let strictLists: ArgumentHelp = "Refuse a list of which an entry cannot be taken."
+    static let requirePinned: ArgumentHelp =
+        "Refuse a manifest in which a resource has no sha256 or better."
 }

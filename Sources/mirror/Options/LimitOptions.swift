@@ -64,16 +64,13 @@ struct EndingOptions: ParsableArguments {
     @Flag(name: .long, help: "End the run at the first failure.")
     var failFast = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
-    var wait: DurationText?
+    @Option(name: .long, help: .wait) var wait: DurationText?
 
     /// Starts to watch the deadline.
     func watchDeadline() { time.watchDeadline() }
 
     func apply(to options: inout RunOptions) {
-        options.began = CommandTime.began
+        options.began = MirrorCommand.began
         options.deadline = time.deadline?.seconds
         options.stopsAtFirstFailure = failFast
     }

@@ -9,7 +9,8 @@ struct ManifestArguments {
         valueName: "manifest")
 
     let locations: [String]
-    let network: any ManifestNetwork
+    /// Whether mirror makes no request.
+    let isOffline: Bool
     /// Format and base for arguments that are lists.
     var lists: ImportOptions?
     /// Whether each manifest must have a name, because files that it no longer names will be
@@ -17,7 +18,7 @@ struct ManifestArguments {
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
-    /// Whether a list is refused of which an entry cannot be taken, whatever the network options say.
+    /// Whether a list is refused of which an entry cannot be taken.
     var isStrict = false
 
     /// The manifests as sources; those that the root remembers are not among them.
@@ -40,7 +41,7 @@ struct ManifestArguments {
     ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
         let loaded = try await session.manifests.load(
-            sources, isOffline: network.offline, fresh: fresh, hint: try hint())
+            sources, isOffline: isOffline, fresh: fresh, hint: try hint())
         loaded.showNotices()
         try refuseGaps(in: loaded)
         for (position, manifest) in loaded.manifests.enumerated() {
@@ -65,16 +66,16 @@ struct ManifestArguments {
         let sources = try sources()
         let loaded =
             sources.isEmpty
-            ? try await session.manifests.loadRemembered(isOffline: network.offline)
+            ? try await session.manifests.loadRemembered(isOffline: isOffline)
             : try await session.manifests.load(
-                sources, isOffline: network.offline, hint: try hint())
+                sources, isOffline: isOffline, hint: try hint())
         loaded.showNotices()
         try refuseGaps(in: loaded)
         return loaded.manifests
     }
 
     private func refuseGaps(in loaded: LoadedManifests) throws {
-        guard isStrict || network.strict else { return }
+        guard isStrict else { return }
         for decoded in loaded.decoded {
             try decoded.refuseGaps(label: decoded.manifest.label ?? decoded.manifest.owner)
         }
@@ -167,17 +168,9 @@ extension DecodedManifest {
 
 /// Which resources are selected, and which state is assumed of them; shared by plan and sync.
 struct SelectionOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
-        completion: Suggestions.tags)
-    var only: [String] = []
+    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
-        completion: Suggestions.tags)
-    var skip: [String] = []
+    @Option(name: .long, help: .skip, completion: .tags) var skip: [String] = []
 
     @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")
     var prune = false
@@ -203,8 +196,7 @@ struct SelectionOptions: ParsableArguments {
         help: "Move a target that another manifest wants otherwise to the one that is given.")
     var takeOver = false
 
-    @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
-    var requirePinned = false
+    @Flag(name: .long, help: .requirePinned) var requirePinned = false
 
     var planOptions: PlanOptions {
         var options = PlanOptions()

@@ -48,7 +48,7 @@ extension DeleteLimit: ExpressibleByArgument {
 
 extension Target: ExpressibleByArgument {
     /// A shell suggests the targets that the manifests or the root have.
-    public static var defaultCompletionKind: CompletionKind { Suggestions.targets }
+    public static var defaultCompletionKind: CompletionKind { .targets }
 
     /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) {

@@ -13,7 +13,7 @@ final class Console: Sendable {
     /// Progress, warnings and errors.
     static let error = Console(
         descriptor: STDERR_FILENO,
-        isJournal: JournalPriority.isJournal(
+        isJournal: Console.isJournal(
             STDERR_FILENO, stream: getenv("JOURNAL_STREAM").map { String(cString: $0) }))
 
     private let descriptor: Int32
@@ -52,7 +52,7 @@ final class Console: Sendable {
 
     /// Writes a line.
     func line(_ text: String) {
-        write((isJournal ? JournalPriority.prefixed(text) : text) + "\n")
+        write((isJournal ? Console.prioritized(text) : text) + "\n")
     }
 
     /// Writes text as it is.
@@ -117,6 +117,56 @@ final class Console: Sendable {
     }
 }
 
+// The priority that the journal gives a line, as a prefix of it (sd-daemon(3)).
+
+extension Console {
+    /// Whether a descriptor is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`).
+    static func isJournal(_ descriptor: Int32, stream: String?) -> Bool {
+        guard let numbers = stream?.split(separator: ":"), numbers.count == 2,
+            let device = UInt64(numbers[0]), let inode = UInt64(numbers[1])
+        else { return false }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+    }
+
+    /// A text with a priority before each of its lines, by the word that it begins with.
+    static func prioritized(_ text: String) -> String {
+        let priority: String
+        if ["mirror: error", "failed"].contains(where: text.hasPrefix) {
+            priority = "<3>"
+        } else if ["mirror: note", "mirror: warning", "optional", "note"]
+            .contains(where: text.hasPrefix)
+        {
+            priority = "<4>"
+        } else {
+            priority = "<6>"
+        }
+        return text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { priority + $0 }.joined(separator: "\n")
+    }
+}
+
+// What is known of the terminal from the environment.
+
+extension Console {
+    /// Whether the cursor can be moved: every terminal that says what it is, but for `dumb`.
+    static var canMoveCursor: Bool {
+        guard let name = variable("TERM") else { return false }
+        return name != "dumb"
+    }
+
+    /// Whether characters beyond ASCII are shown (locale(7)).
+    static var showsUnicode: Bool {
+        let locale = variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG") ?? ""
+        return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
 /// Lines for standard output, written some 64 KiB at a time.
 ///
 /// A list of a million lines therefore does not make a million calls.
@@ -142,9 +192,11 @@ struct LineBuffer {
     }
 }
 
-/// Labels and colours of lines for people.
-struct TextStyle {
-    let isColored: Bool
+/// Labels, colours and bars of lines for people.
+struct TextStyle: Sendable {
+    var isColored = false
+    /// Whether the terminal shows characters beyond ASCII.
+    var isUnicode = true
 
     /// The meaning of a colour.
     enum Meaning: String {
@@ -171,6 +223,14 @@ struct TextStyle {
         }
     }
 
+    /// A bar of so many columns for a share from 0 to 1.
+    func bar(_ share: Double, columns: Int) -> String {
+        let count = max(0, min(columns, Int((share * Double(columns)).rounded(.down))))
+        let done = String(repeating: isUnicode ? "━" : "=", count: count)
+        let rest = String(repeating: isUnicode ? "╌" : "-", count: columns - count)
+        return paint(done, .good) + faint(rest)
+    }
+
     /// Paints a remark in a faint style.
     func faint(_ text: String) -> String { paint(text, "2") }
 
@@ -178,35 +238,6 @@ struct TextStyle {
     func paint(_ text: String, _ meaning: Meaning) -> String { paint(text, meaning.rawValue) }
 
     private func paint(_ text: String, _ code: String) -> String {
-        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
-}
-
-/// The priority that the journal gives a line, as a prefix of it (sd-daemon(3)).
-enum JournalPriority {
-    /// Whether a descriptor is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`).
-    static func isJournal(_ descriptor: Int32, stream: String?) -> Bool {
-        guard let numbers = stream?.split(separator: ":"), numbers.count == 2,
-            let device = UInt64(numbers[0]), let inode = UInt64(numbers[1])
-        else { return false }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return false }
-        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
-    }
-
-    /// A text with a priority before each of its lines, by the word that it begins with.
-    static func prefixed(_ text: String) -> String {
-        let priority: String
-        if ["mirror: error", "failed"].contains(where: text.hasPrefix) {
-            priority = "<3>"
-        } else if ["mirror: note", "mirror: warning", "optional", "note"]
-            .contains(where: text.hasPrefix)
-        {
-            priority = "<4>"
-        } else {
-            priority = "<6>"
-        }
-        return text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { priority + $0 }.joined(separator: "\n")
+        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }

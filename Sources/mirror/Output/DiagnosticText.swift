@@ -46,7 +46,7 @@ struct DiagnosticText {
         let gutter = "\(excerpt.lines.last?.number ?? 0)".count + 2
         let room = max(20, columns - gutter - 3)
         let line = excerpt.lines[excerpt.marked]
-        let marked = MarkedLine(line, mark: excerpt.mark, columns: room)
+        let marked = DiagnosticText.fit(line, mark: excerpt.mark, columns: room)
         // Lines beside a part of a long one would not stand above and below what belongs to them.
         let shown = marked.isWhole ? excerpt.lines : [line]
         return shown.flatMap { shown -> [String] in
@@ -54,7 +54,7 @@ struct DiagnosticText {
             let bar = style.faint(
                 String(repeating: " ", count: gutter - number.count) + number + " |")
             if shown.number != line.number {
-                let text = MarkedLine(shown, mark: 0..<0, columns: room).text
+                let text = DiagnosticText.fit(shown, mark: 0..<0, columns: room).text
                 return [text.isEmpty ? bar : "\(bar) \(text)"]
             }
             let empty = style.faint(String(repeating: " ", count: gutter) + " |")
@@ -67,23 +67,15 @@ struct DiagnosticText {
     }
 }
 
-/// A line made fit for a terminal, and the columns of its mark.
-///
-/// Control characters are shown by number, a tab as spaces up to the next fourth column.
-struct MarkedLine {
-    private struct Cell {
-        let text: String
-        let width: Int
-    }
-
-    private(set) var text = ""
-    /// The columns of the mark, from 0.
-    private(set) var mark = 0..<0
-    /// Whether nothing was left out at the line's beginning.
-    private(set) var isWhole = true
-
-    init(_ line: Excerpt.Line, mark: Range<Int>, columns: Int) {
-        let cells = MarkedLine.cells(line.text)
+extension DiagnosticText {
+    /// A line made fit for a terminal, the columns of its mark, from 0, and whether nothing was left
+    /// out at the line's beginning.
+    ///
+    /// Control characters are shown by number, a tab as spaces up to the next fourth column.
+    private static func fit(
+        _ line: Excerpt.Line, mark: Range<Int>, columns: Int
+    ) -> (text: String, mark: Range<Int>, isWhole: Bool) {
+        let cells = cells(line.text)
         let width = { (range: Range<Int>) in cells[range].reduce(0) { $0 + $1.width } }
         let count = cells.count
         let marked = min(mark.lowerBound, count)..<min(mark.upperBound, count)
@@ -94,9 +86,9 @@ struct MarkedLine {
                 start += 1
             }
         }
-        isWhole = start == 0 && !line.isCutBefore
+        let isWhole = start == 0 && !line.isCutBefore
         var used = isWhole ? 0 : 1
-        text = isWhole ? "" : "…"
+        var text = isWhole ? "" : "…"
         var (first, last) = (used, used)
         var end = start
         while end < count, used + cells[end].width <= columns - 1 {
@@ -108,17 +100,17 @@ struct MarkedLine {
         }
         if end <= marked.lowerBound { (first, last) = (used, used) }
         if end < count || line.isCutAfter { text += "…" }
-        self.mark = first..<max(first, last)
+        return (text, first..<max(first, last), isWhole)
     }
 
-    private static func cells(_ text: String) -> [Cell] {
+    private static func cells(_ text: String) -> [(text: String, width: Int)] {
         var column = 0
         return text.unicodeScalars.map { scalar in
             var shown = String(scalar).printable
             if scalar == "\t" { shown = String(repeating: " ", count: 4 - column % 4) }
-            let cell = Cell(text: shown, width: DisplayWidth.of(shown))
-            column += cell.width
-            return cell
+            let width = DisplayWidth.of(shown)
+            column += width
+            return (shown, width)
         }
     }
 }

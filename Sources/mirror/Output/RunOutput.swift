@@ -58,7 +58,7 @@ struct RunOutput {
         if startPrograms(end.summary) { end.enter(late: CancellationError()) }
         guard held.take() != nil else { return }
         if let code = Interruption.exitCode { end.summary.exit = code }
-        end.summary.seconds = CommandTime.seconds
+        end.summary.seconds = MirrorCommand.seconds
         Interruption.setLastWords(nil)
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
@@ -111,7 +111,7 @@ struct RunOutput {
         summary.root = plan.root
         summary.resources = plan.steps.count
         summary[.kept] = plan.steps.count
-        summary.seconds = CommandTime.seconds
+        summary.seconds = MirrorCommand.seconds
         let event = Event.standingAlone(summary)
         observer?(event)
         if options.json { Console.output.write(bytes: RunOutput.line(event)) }
@@ -139,8 +139,8 @@ struct RunOutput {
         let options = words.prefix { $0 != "--" }
         if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
             let event = Event.failure(
-                error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
-                seconds: CommandTime.seconds)
+                error, root: EffectiveWords.root(in: words) ?? "", exit: nil,
+                seconds: MirrorCommand.seconds)
             Console.output.write(bytes: line(event))
         }
         Console.error.line(text)
@@ -186,7 +186,7 @@ struct RunOutput {
             // A signal's exit code wins over the error's.
             let event = Event.failure(
                 failure.error, root: root, exit: Interruption.exitCode,
-                seconds: CommandTime.seconds)
+                seconds: MirrorCommand.seconds)
             if options.json { Console.output.write(bytes: RunOutput.line(event)) }
             operations?.note(event)
             await conclude(RunOutput.summary(of: failure, root: root)) { throw end }
@@ -197,7 +197,7 @@ struct RunOutput {
     private static func summary(of failure: CommandFailure, root: String) -> Summary {
         var summary = Summary()
         (summary.root, summary.error) = (root, failure.error)
-        (summary.exit, summary.seconds) = (failure.exitCode, CommandTime.seconds)
+        (summary.exit, summary.seconds) = (failure.exitCode, MirrorCommand.seconds)
         return summary
     }
 
@@ -238,10 +238,10 @@ struct RunOutput {
             Console.error.write(last: Array("\(prefix)\(error.sentence)\n".utf8))
         }
         end?.summary.exit = exit
-        end?.summary.seconds = CommandTime.seconds
+        end?.summary.seconds = MirrorCommand.seconds
         let event =
             end?.event
-            ?? .failure(error, root: root, exit: exit, seconds: CommandTime.seconds)
+            ?? .failure(error, root: root, exit: exit, seconds: MirrorCommand.seconds)
         operations?.note(last: event)
         if options.json { Console.output.write(last: RunOutput.line(event)) }
     }
@@ -254,9 +254,9 @@ struct RunOutput {
     }
 
     private var textReport: TextReport {
-        TextReport(
-            level: options.quiet || hasOtherResults
-                ? .quiet : options.verbose ? .verbose : .normal,
+        let isQuiet = options.quiet || hasOtherResults
+        return TextReport(
+            isQuiet: isQuiet, isVerbose: options.verbose && !isQuiet,
             style: TextStyle(isColored: options.usesColor(on: .output)),
             errorStyle: TextStyle(isColored: options.usesColor(on: .error)),
             clock: .ofThisProcess(now: .now))
@@ -270,41 +270,33 @@ struct RunOutput {
             countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
         // What ended the run may be thrown before its summary comes.
         defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
-        var tally = Tally()
         var reader = run.makeAsyncIterator()
         while let events = try await reader.nextEvents() {
             for event in events {
                 note(event)
                 LiveDisplay.shared.apply(event)
-                show(event, in: report, &terminal, &tally, isLive: isLive)
+                show(event, in: report, &terminal, isLive: isLive)
             }
         }
     }
 
-    /// What was said already.
-    private struct Tally {
-        var failures = 0
-        var deferrals: Set<String> = []
-    }
-
     private func show(
-        _ event: Event, in report: TextReport, _ terminal: inout TerminalReport,
-        _ tally: inout Tally, isLive: Bool
+        _ event: Event, in report: TextReport, _ terminal: inout TerminalReport, isLive: Bool
     ) {
-        if let because = report.deferral(in: event), tally.deferrals.insert(because).inserted {
+        if let because = report.deferral(in: event), terminal.deferrals.insert(because).inserted {
             Console.error.line("mirror: note: deferred: \(because)")
         }
         if held.keep(event) {
-            let more = tally.failures - RunOutput.mostFailures
+            let more = terminal.failed - RunOutput.mostFailures
             if more > 0, !isLive {
                 Console.error.line("and \(more) more failed; --json names them all")
             }
             return
         }
         if case .failed(let failed) = event.body {
-            tally.failures += 1
+            terminal.failed += 1
             held.note(told: failed.error)
-            if !isLive, tally.failures > RunOutput.mostFailures { return }
+            if !isLive, terminal.failed > RunOutput.mostFailures { return }
         }
         if terminal.absorbs(event) { return }
         if let line = report.line(for: event) {

@@ -10,6 +10,9 @@ struct TerminalReport {
     let groupsFailures: Bool
     /// Whether many successes are counted, and not listed.
     let countsSuccess: Bool
+    /// How many resources have failed, and why others were put off, as far as that was said.
+    var failed = 0
+    var deferrals: Set<String> = []
     private var failures = FailureCauses()
     private var isMuch = false
     private var successes = 0
@@ -131,22 +134,20 @@ extension FailureCauses.Group {
             ]
         case .noSpace: return ["mirror evict --quota SIZE makes room in Caches."]
         default:
-            return ["mirror why \(ShellWord(target.path)) says what was tried."]
+            return ["mirror why \(target.path.shellWord) says what was tried."]
         }
     }
 }
 
-/// A word as a shell takes it: quoted where it has to be.
-struct ShellWord: CustomStringConvertible {
-    let description: String
-
-    init(_ word: String) {
-        let isPlain = word.unicodeScalars.allSatisfy {
+extension String {
+    /// The text as a word of a shell's command: quoted where it has to be.
+    fileprivate var shellWord: String {
+        let isPlain = unicodeScalars.allSatisfy {
             $0.properties.isAlphabetic || ("0"..."9").contains($0)
                 || "/._-+@:,".unicodeScalars.contains($0)
         }
-        let inner = word.split(separator: "'", omittingEmptySubsequences: false)
+        let inner = split(separator: "'", omittingEmptySubsequences: false)
             .joined(separator: "'\\''")
-        description = (isPlain && !word.isEmpty ? word : "'\(inner)'").printable
+        return (isPlain && !isEmpty ? self : "'\(inner)'").printable
     }
 }

@@ -2,10 +2,10 @@ import MirrorModel
 
 /// A run told to people: a line for each resource that something was done about, and the numbers.
 struct TextReport {
-    /// What is left out.
-    enum Level { case quiet, normal, verbose }
-
-    let level: Level
+    /// Whether only failures are told.
+    let isQuiet: Bool
+    /// Whether kept files are told too; a quiet report tells none.
+    let isVerbose: Bool
     let style: TextStyle
     let errorStyle: TextStyle
     let clock: LocalClock
@@ -15,24 +15,24 @@ struct TextReport {
         switch event.body {
         case .done(let done): return line(for: done).map { ($0, true) }
         case .failed(let failed): return (line(for: failed), false)
-        case .removed(let removed): return level == .quiet ? nil : (line(for: removed), true)
+        case .removed(let removed): return isQuiet ? nil : (line(for: removed), true)
         case .set(let end): return line(for: end)
-        case .retry(let again) where level == .verbose: return (line(for: again, "retry"), false)
-        case .restart(let again) where level != .quiet:
+        case .retry(let again) where isVerbose: return (line(for: again, "retry"), false)
+        case .restart(let again) where !isQuiet:
             return (line(for: again, "starting over"), false)
         case .summary(let summary):
             // A run that did not begin has nothing to count; its error is printed. One that was
             // interrupted has one line, which `RunOutput` prints.
             let hasBegun = summary.error == nil || summary.resources > 0
             if summary.error?.code == .cancelled { return nil }
-            return level == .quiet || !hasBegun ? nil : (self.summary(summary), true)
+            return isQuiet || !hasBegun ? nil : (self.summary(summary), true)
         case .plan, .start, .progress, .retry, .restart: return nil
         }
     }
 
     /// Why a transfer was put off, in a few words; nil for other events, and where little is said.
     func deferral(in event: Event) -> String? {
-        guard case .done(let done) = event.body, done.outcome == .deferred, level != .quiet else {
+        guard case .done(let done) = event.body, done.outcome == .deferred, !isQuiet else {
             return nil
         }
         return done.reason.because(on: clock).printable
@@ -42,7 +42,7 @@ struct TextReport {
         // What is left out again and again is counted.
         let isLeftOut = done.outcome == .evicted && done.bytesFreed == 0
         let isNews = !isLeftOut && ![.kept, .notModified, .deferred].contains(done.outcome)
-        guard level == .verbose || (level == .normal && isNews) else { return nil }
+        guard isVerbose || !isQuiet && isNews else { return nil }
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
         case .edited, .stale, .deferred, .evicted, .kept, .adopted, .moved, .copied, .updated,
@@ -80,7 +80,7 @@ struct TextReport {
     private func line(for end: Event.SetEnd) -> (text: String, isResult: Bool)? {
         let names = Owners(end.set.owners).description.printable
         guard let obstacle = end.obstacle else {
-            guard level != .quiet else { return nil }
+            guard !isQuiet else { return nil }
             let folder = end.set.folder?.printable ?? ""
             let way =
                 end.way == .exchange

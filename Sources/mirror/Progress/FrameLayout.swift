@@ -11,7 +11,7 @@ struct FrameLayout {
     var stage: StageProgress?
     /// Seconds since the command began.
     var elapsed: Int64 = 0
-    var style = ProgressStyle()
+    var style = TextStyle()
 
     /// The most transfers that have lines.
     static let mostFlights = 16
@@ -51,7 +51,7 @@ struct FrameLayout {
         }
         if let small = smallFiles(room, now) { lines.append(small) }
         if let note = board.outage.line(at: now) {
-            lines.append(style.warning(note.clipped(toColumns: room)))
+            lines.append(style.paint(note.clipped(toColumns: room), .warning))
         }
         lines.append(total(at: now).text(columns: room, style: style))
         return lines
@@ -82,7 +82,7 @@ struct FrameLayout {
         let left = room - nameWidth - 2
         if let words = words(for: flight, at: now) {
             let text = words.text.clipped(toColumns: left)
-            return name + "  " + (words.isWarning ? style.warning(text) : style.faint(text))
+            return name + "  " + (words.isWarning ? style.paint(text, .warning) : style.faint(text))
         }
         return name + "  " + numbers(flight, columns: left)
     }
@@ -161,7 +161,7 @@ struct FrameLayout {
         // What was true when bytes came last is not true any more when none come.
         let isQuiet = board.heard.map { now.milliseconds - $0.milliseconds > 5000 } ?? true
         if !isQuiet, !isLocal, totals.rate > 0 { line.rate = "\(ByteCount(totals.rate))/s" }
-        if board.failed > 0 { line.failed = style.warning("\(board.failed) failed") }
+        if board.failed > 0 { line.failed = style.paint("\(board.failed) failed", .warning) }
         if done == all {
             line.secondsLeft = 0
         } else if isLocal {
@@ -308,13 +308,8 @@ struct StageProgress: Sendable, Hashable {
 ///
 /// A host is forgotten once a transfer that waited for it makes progress, or ends.
 struct OutageNote {
-    private struct Wait {
-        let host: String
-        let until: Instant
-    }
-
     /// The waits, by the paths of the transfers that wait.
-    private var waits: [String: Wait] = [:]
+    private var waits: [String: (host: String, until: Instant)] = [:]
 
     /// Handles an event of the run.
     mutating func apply(_ event: Event) {
@@ -323,9 +318,10 @@ struct OutageNote {
             waits[again.target.path] = nil
             guard again.wait > 0, again.cause.code.isSilence, let source = again.cause.source
             else { break }
-            waits[again.target.path] = Wait(
-                host: OutageNote.host(of: source),
-                until: Instant(milliseconds: event.time.milliseconds + again.wait))
+            waits[again.target.path] = (
+                OutageNote.host(of: source),
+                Instant(milliseconds: event.time.milliseconds + again.wait)
+            )
         case .progress(let progress): waits[progress.target.path] = nil
         case .done(let done): waits[done.target.path] = nil
         case .failed(let failed): waits[failed.target.path] = nil
@@ -383,7 +379,7 @@ struct TotalLine {
     }
 
     /// The line in at most so many columns.
-    func text(columns: Int, style: ProgressStyle) -> String {
+    func text(columns: Int, style: TextStyle) -> String {
         for shed in 0...Detail.allCases.count {
             let kept = Set(Detail.allCases.dropFirst(shed))
             let parts = parts(kept)
@@ -416,31 +412,5 @@ struct TotalLine {
 
     private var left: String {
         secondsLeft.map { "\(DurationText(seconds: $0)) left" } ?? "? left"
-    }
-}
-
-/// How bars and remarks look on a terminal.
-struct ProgressStyle: Sendable, Hashable {
-    /// Whether colours are used.
-    var isColored = false
-    /// Whether the terminal shows characters beyond ASCII.
-    var isUnicode = true
-
-    /// A bar of so many columns.
-    func bar(_ share: Double, columns: Int) -> String {
-        let count = max(0, min(columns, Int((share * Double(columns)).rounded(.down))))
-        let done = String(repeating: isUnicode ? "━" : "=", count: count)
-        let rest = String(repeating: isUnicode ? "╌" : "-", count: columns - count)
-        return paint(done, "32") + paint(rest, "2")
-    }
-
-    /// A remark that stands back.
-    func faint(_ text: String) -> String { paint(text, "2") }
-
-    /// A remark that asks for attention.
-    func warning(_ text: String) -> String { paint(text, "33") }
-
-    private func paint(_ text: String, _ code: String) -> String {
-        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }

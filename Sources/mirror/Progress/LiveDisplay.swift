@@ -16,7 +16,7 @@ final class LiveDisplay: Sendable {
         var board = ProgressBoard()
         /// The work that is no transfer, and when it began.
         var stage: (key: String, began: ContinuousClock.Instant)?
-        var style = ProgressStyle()
+        var style = TextStyle()
         /// Whether the command shows progress, and whether it rests now.
         var isOn = false
         var isResting = false
@@ -30,7 +30,7 @@ final class LiveDisplay: Sendable {
     /// Whether standard error is a terminal that can go up a line.
     let isLive: Bool
 
-    init() { isLive = Console.error.isTerminal && TerminalTraits.canMoveCursor }
+    init() { isLive = Console.error.isTerminal && Console.canMoveCursor }
 
     /// Whether lines are shown on a terminal, or will be.
     var isShowing: Bool { isLive && state.withLock { $0.isOn && !$0.isResting } }
@@ -48,8 +48,8 @@ final class LiveDisplay: Sendable {
         guard !choices.json, !choices.quiet, !choices.noProgress else { return try await body() }
         state.withLock {
             $0.isOn = true
-            $0.style = ProgressStyle(
-                isColored: choices.usesColor(on: .error), isUnicode: TerminalTraits.isUnicode)
+            $0.style = TextStyle(
+                isColored: choices.usesColor(on: .error), isUnicode: Console.showsUnicode)
         }
         let drawing = Task { await draw() }
         defer {
@@ -86,7 +86,7 @@ final class LiveDisplay: Sendable {
     private func tick() {
         let stage = CommandStage.now
         state.withLock { state in
-            guard !state.isResting, CommandTime.seconds >= Self.patience else { return }
+            guard !state.isResting, MirrorCommand.seconds >= Self.patience else { return }
             let words = stage.progress(afterRun: state.board.hasEnded)
             let layout = layout(&state, words)
             guard layout.stage != nil || layout.board.isActive else { return Screen.shared.clear() }
@@ -105,7 +105,7 @@ final class LiveDisplay: Sendable {
         (layout.board, layout.style) = (state.board, state.style)
         layout.elapsed =
             state.began.map { (Instant.now.milliseconds - $0.milliseconds) / 1000 }
-            ?? Int64(CommandTime.seconds)
+            ?? Int64(MirrorCommand.seconds)
         guard !state.board.isActive, let stage else {
             state.stage = nil
             return layout
@@ -121,24 +121,5 @@ final class LiveDisplay: Sendable {
             words: words, activity: activity,
             milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
         return layout
-    }
-}
-
-/// What is known of the terminal from the environment.
-enum TerminalTraits {
-    /// Whether the cursor can be moved: every terminal that says what it is, but for `dumb`.
-    static var canMoveCursor: Bool {
-        guard let name = variable("TERM") else { return false }
-        return name != "dumb"
-    }
-
-    /// Whether characters beyond ASCII are shown (locale(7)).
-    static var isUnicode: Bool {
-        let locale = variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG") ?? ""
-        return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
-    }
-
-    private static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

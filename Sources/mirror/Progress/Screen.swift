@@ -8,57 +8,48 @@ import Synchronization
 final class Screen: Sendable {
     static let shared = Screen()
 
-    private struct State {
-        var frame = TerminalFrame()
-        var lines: [String] = []
-        /// Text without the end of its line: nothing may be drawn before that.
-        var isInsideLine = false
-    }
-
-    private let state = Mutex(State())
+    private let frame = Mutex(TerminalFrame())
 
     /// Shows lines in place of those that are shown.
     func draw(_ lines: [String]) {
-        state.withLock { state in
-            if state.isInsideLine { return }
-            state.lines = lines
+        frame.withLock { frame in
+            if frame.isInsideLine { return }
             let columns = Console.error.size.columns
-            Console.error.writeRaw(state.frame.draw(lines, columns: columns))
+            Console.error.writeRaw(frame.draw(lines, columns: columns))
         }
     }
 
     /// Removes the lines.
     func clear() {
-        state.withLock { state in
-            guard state.frame.isShown else { return }
-            Console.error.writeRaw(state.frame.erase())
+        frame.withLock { frame in
+            if frame.isShown { Console.error.writeRaw(frame.erase()) }
         }
     }
 
     /// Writes what the command prints; false where no lines are shown and nothing was written.
     func print(_ bytes: [UInt8]) -> Bool {
-        state.withLock { state in
-            guard state.frame.isShown else {
-                state.isInsideLine = bytes.last != UInt8(ascii: "\n")
+        frame.withLock { frame in
+            guard frame.isShown else {
+                frame.isInsideLine = bytes.last != UInt8(ascii: "\n")
                 return false
             }
             let columns = Console.error.size.columns
             let text = String(decoding: bytes, as: UTF8.self)
             guard bytes.last == UInt8(ascii: "\n") else {
-                state.isInsideLine = true
-                Console.error.writeRaw(state.frame.erase() + text)
+                frame.isInsideLine = true
+                Console.error.writeRaw(frame.erase() + text)
                 return true
             }
             let report = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
             Console.error.writeRaw(
-                state.frame.draw(state.lines, above: report.map(String.init), columns: columns))
+                frame.draw(frame.lines, above: report.map(String.init), columns: columns))
             return true
         }
     }
 
     /// What to write before the last words of a process that ends now: the lines go.
     func lastErasure() -> String {
-        state.withLockIfAvailable { $0.frame.erase() } ?? ""
+        frame.withLockIfAvailable { $0.erase() } ?? ""
     }
 }
 
@@ -74,8 +65,12 @@ final class Screen: Sendable {
 /// ED); a terminal that knows synchronised output (mode 2026) shows the text at once, and others
 /// ignore it.
 struct TerminalFrame: Sendable {
+    /// The lines that are shown.
+    private(set) var lines: [String] = []
     /// Whether lines are shown.
-    private(set) var isShown = false
+    var isShown: Bool { !lines.isEmpty }
+    /// Text without the end of its line: nothing may be drawn before that.
+    var isInsideLine = false
 
     /// What to write to show these lines in place of the old ones, with lines of the report above.
     mutating func draw(_ lines: [String], above report: [String] = [], columns: Int) -> String {
@@ -85,14 +80,14 @@ struct TerminalFrame: Sendable {
         for line in lines { text += line + "\u{1B}[K\n" }
         text += "\u{1B}[?7h\u{1B}[J"
         if !lines.isEmpty { text += "\u{1B}[\(lines.count)A" }
-        isShown = !lines.isEmpty
+        self.lines = lines
         return text + "\u{1B}[?2026l"
     }
 
     /// What to write to remove the lines for good.
     mutating func erase() -> String {
         guard isShown else { return "" }
-        isShown = false
+        lines = []
         return "\r\u{1B}[J"
     }
 

@@ -1,48 +1,42 @@
 import MirrorKit
 import MirrorModel
 
-/// The transfers of a run as bars over time, a lane for each host.
-struct TimelineChart {
-    private let timeline: Timeline
-    /// How many transfers have no times.
-    private let untimed: Int
-    private let axis: ChartAxis
+// The charts of a report about the last run.
 
-    init(of run: TreeReport.LoggedRun) {
-        timeline = run.transfers.timeline(lasting: run.length)
-        untimed = run.transfers.untimed
-        axis = ChartAxis(length: timeline.length)
-    }
-
-    func write(_ html: inout HTMLWriter) {
-        html.element("figure") { html in
+extension HTMLWriter {
+    /// The transfers of a run as bars over time, a lane for each host.
+    mutating func timeline(of run: TreeReport.LoggedRun) {
+        let timeline = run.transfers.timeline(lasting: run.length)
+        let untimed = run.transfers.untimed
+        let axis = TimeAxis(timeline.length)
+        element("figure") { html in
             html.element("h3", text: "Transfers over time")
             html.element(
                 "figcaption",
                 text:
                     "\(Counted(timeline.transfers, "transfer")) from \(Counted(timeline.lanes.count + timeline.hostsLeftOut, "host")) in \(TextReport.seconds(Double(timeline.length) / 1000)). Bars above each other ran at the same time."
             )
-            for lane in timeline.lanes { self.lane(lane, &html) }
+            for lane in timeline.lanes { html.lane(lane, axis) }
             axis.labels(&html)
-            key(&html)
+            html.key(of: timeline)
         }
         if timeline.hostsLeftOut > 0 {
-            html.element(
+            element(
                 "p", ["class": "small faint"],
                 text:
                     "\(Counted(timeline.hostsLeftOut, "host")) with the least time in transfers left out."
             )
         }
         if untimed > 0 {
-            html.element(
+            element(
                 "p", ["class": "small faint"],
                 text: "No times were kept of \(Counted(untimed, "more transfer")).")
         }
     }
 
-    private func lane(_ lane: Timeline.Lane, _ html: inout HTMLWriter) {
-        html.markup("\n")
-        html.element("div", ["class": "lane"]) { html in
+    private mutating func lane(_ lane: Timeline.Lane, _ axis: TimeAxis) {
+        markup("\n")
+        element("div", ["class": "lane"]) { html in
             html.element("p") { html in
                 html.text(lane.host.isEmpty ? "no server reached" : lane.host)
                 html.element("small", text: lane.words)
@@ -54,7 +48,7 @@ struct TimelineChart {
                 html.element(
                     "svg",
                     [
-                        "viewBox": "0 0 \(ChartAxis.width) \(whole)", "height": "\(whole)",
+                        "viewBox": "0 0 \(TimeAxis.width) \(whole)", "height": "\(whole)",
                         "preserveAspectRatio": "none", "role": "img",
                         "aria-label": "\(lane.host): \(lane.words)",
                     ]
@@ -62,7 +56,7 @@ struct TimelineChart {
                     axis.grid(whole, &html)
                     for (row, bars) in lane.rows.enumerated() {
                         for bar in bars {
-                            draw(bar, y: row * (height + gap) + gap, height, &html)
+                            html.draw(bar, on: axis, y: row * (height + gap) + gap, height)
                         }
                     }
                 }
@@ -70,22 +64,22 @@ struct TimelineChart {
         }
     }
 
-    private func draw(_ bar: Timeline.Bar, y: Int, _ height: Int, _ html: inout HTMLWriter) {
+    private mutating func draw(_ bar: Timeline.Bar, on axis: TimeAxis, y: Int, _ height: Int) {
         // What follows at once is set off by a gap, and what is too short to be seen is made longer.
         let (least, gap) = (Int64(30), Int64(15))
-        let start = min(axis.place(bar.began), ChartAxis.width * 10 - least)
+        let start = min(axis.place(bar.began), TimeAxis.width * 10 - least)
         let end = axis.place(bar.ended)
         let look = bar.failed > 0 ? "lost" : bar.transfers > 1 ? "many" : "one"
-        html.element(
+        element(
             "rect",
             [
-                "class": look, "x": ChartAxis.decimal(start), "y": "\(y)",
-                "width": ChartAxis.decimal(max(least, end - start - gap)), "height": "\(height)",
+                "class": look, "x": TimeAxis.decimal(start), "y": "\(y)",
+                "width": TimeAxis.decimal(max(least, end - start - gap)), "height": "\(height)",
             ]
         ) { $0.element("title", text: bar.words) }
     }
 
-    private func key(_ html: inout HTMLWriter) {
+    private mutating func key(of timeline: Timeline) {
         let bars = timeline.lanes.flatMap(\.rows).joined()
         let looks: [(StaticString, String, Bool)] = [
             ("one", "filled: one transfer", bars.contains { $0.transfers == 1 && $0.failed == 0 }),
@@ -95,7 +89,7 @@ struct TimelineChart {
             ),
             ("lost", "dashed outline: failed", bars.contains { $0.failed > 0 }),
         ]
-        html.element("ul", ["class": "key"]) { html in
+        element("ul", ["class": "key"]) { html in
             for (look, words, isThere) in looks where isThere {
                 html.element("li") { html in
                     html.element("svg", ["viewBox": "0 0 24 10", "aria-hidden": "true"]) { html in
@@ -133,22 +127,15 @@ extension Timeline.Bar {
     }
 }
 
-/// How fast the bytes of a run arrived, as a curve over time.
-struct ThroughputChart {
-    private let throughput: Throughput
-    private let axis: ChartAxis
-
-    /// Nil if no byte arrived.
-    init?(of run: TreeReport.LoggedRun) {
-        throughput = run.transfers.throughput(lasting: run.length)
-        guard throughput.peak > 0 else { return nil }
-        axis = ChartAxis(length: throughput.length)
-    }
-
-    func write(_ html: inout HTMLWriter) {
+extension HTMLWriter {
+    /// How fast the bytes of a run arrived, as a curve over time; nothing if no byte arrived.
+    mutating func throughput(of run: TreeReport.LoggedRun) {
+        let throughput = run.transfers.throughput(lasting: run.length)
+        guard throughput.peak > 0 else { return }
+        let axis = TimeAxis(throughput.length)
         let words =
             "\(ByteCount(throughput.mean))/s on average, \(ByteCount(throughput.peak))/s at most, \(TextReport.seconds(Double(throughput.peakTime) / 1000)) after the beginning"
-        html.element("figure") { html in
+        element("figure") { html in
             html.element("h3", text: "Throughput")
             html.element(
                 "figcaption",
@@ -161,18 +148,18 @@ struct ThroughputChart {
                     html.element(
                         "svg",
                         [
-                            "viewBox": "0 0 \(ChartAxis.width) 96", "height": "96",
+                            "viewBox": "0 0 \(TimeAxis.width) 96", "height": "96",
                             "preserveAspectRatio": "none", "role": "img", "aria-label": words,
                         ]
-                    ) { curve(&$0) }
+                    ) { $0.curve(throughput, axis) }
                 }
             }
             axis.labels(&html)
         }
     }
 
-    private func curve(_ html: inout HTMLWriter) {
-        axis.grid(96, &html)
+    private mutating func curve(_ throughput: Throughput, _ axis: TimeAxis) {
+        axis.grid(96, &self)
         var path = ""
         let height = { (rate: Int64) in
             "\(96 - Int64(Double(rate) / Double(throughput.peak) * 92))"
@@ -181,26 +168,24 @@ struct ThroughputChart {
             let start = Int64(bucket) * throughput.bucketLength
             let end = min(start + throughput.bucketLength, throughput.length)
             path += path.isEmpty ? "M" : "L"
-            path += "\(ChartAxis.decimal(axis.place(start))) \(height(rate))"
-            path += "H\(ChartAxis.decimal(axis.place(end)))"
+            path += "\(TimeAxis.decimal(axis.place(start))) \(height(rate))"
+            path += "H\(TimeAxis.decimal(axis.place(end)))"
         }
-        html.element("path", ["class": "area", "d": path + "V96H0Z"], text: "")
-        html.element("path", ["class": "edge", "d": path], text: "")
+        element("path", ["class": "area", "d": path + "V96H0Z"], text: "")
+        element("path", ["class": "edge", "d": path], text: "")
         let mean = height(throughput.mean)
-        html.element(
+        element(
             "line",
-            ["class": "mean", "x1": "0", "x2": "\(ChartAxis.width)", "y1": mean, "y2": mean],
+            ["class": "mean", "x1": "0", "x2": "\(TimeAxis.width)", "y1": mean, "y2": mean],
             text: "")
     }
 }
 
-/// The time axis of a chart. Pictures stretch with the page, so their texts are not in them.
-struct ChartAxis {
+// The time axis of a chart. Pictures stretch with the page, so their texts are not in them.
+
+extension TimeAxis {
     /// How wide pictures are in their own units.
     static let width: Int64 = 1000
-
-    /// The milliseconds from the left edge to the right one.
-    let length: Int64
 
     /// Tenths of a unit from the left edge.
     func place(_ time: Int64) -> Int64 {
@@ -212,7 +197,7 @@ struct ChartAxis {
 
     /// Writes the lines of a picture, one for each tick.
     func grid(_ height: Int, _ html: inout HTMLWriter) {
-        for tick in TimeAxis(length).ticks {
+        for tick in ticks {
             let x = Self.decimal(place(tick))
             html.element(
                 "line", ["class": "grid", "x1": x, "x2": x, "y1": "0", "y2": "\(height)"], text: "")
@@ -221,11 +206,10 @@ struct ChartAxis {
 
     /// Writes what is beneath a picture, a label for each tick.
     func labels(_ html: inout HTMLWriter) {
-        let axis = TimeAxis(length)
         html.element("div", ["class": "under", "aria-hidden": "true"]) { html in
             html.element("span", text: "")
             html.element("div", ["class": "axis"]) { html in
-                for tick in axis.ticks {
+                for tick in ticks {
                     let tenths = place(tick) / 10
                     let isEnd = tenths > 920
                     html.element(
@@ -233,7 +217,7 @@ struct ChartAxis {
                         [
                             "class": isEnd ? "end" : "",
                             "style": "left:\(tenths / 10).\(tenths % 10)%",
-                        ], text: axis.label(tick))
+                        ], text: label(tick))
                 }
             }
         }

@@ -29,7 +29,7 @@ struct HTMLWriter {
     mutating func void(_ name: StaticString, _ attributes: Attributes) { start(name, attributes) }
 
     /// Writes a text.
-    mutating func text(_ text: String) { raw(HTMLWriter.escaped(text)) }
+    mutating func text(_ text: String) { raw(text.escapedForHTML) }
 
     /// Writes markup that is part of the program.
     mutating func markup(_ markup: StaticString) { raw("\(markup)") }
@@ -37,38 +37,12 @@ struct HTMLWriter {
     private mutating func start(_ name: StaticString, _ attributes: Attributes) {
         raw("<\(name)")
         for (key, value) in attributes where !value.isEmpty {
-            raw(" \(key)=\"\(HTMLWriter.escaped(value))\"")
+            raw(" \(key)=\"\(value.escapedForHTML)\"")
         }
         raw(">")
     }
 
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
-
-    /// A text as HTML, in which nothing is markup; control characters are written out.
-    static func escaped(_ text: String) -> String {
-        let text = text.printable
-        guard text.utf8.contains(where: { replacement(for: $0) != nil }) else { return text }
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            if let other = replacement(for: byte) {
-                other.withUTF8Buffer { bytes.append(contentsOf: $0) }
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func replacement(for byte: UInt8) -> StaticString? {
-        switch byte {
-        case UInt8(ascii: "&"): "&amp;"
-        case UInt8(ascii: "<"): "&lt;"
-        case UInt8(ascii: ">"): "&gt;"
-        case UInt8(ascii: "\""): "&quot;"
-        case UInt8(ascii: "'"): "&#39;"
-        default: nil
-        }
-    }
 }
 
 /// What several sections of a report are made of.

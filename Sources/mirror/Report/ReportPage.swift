@@ -3,8 +3,8 @@ import MirrorModel
 
 /// A report as one page of HTML: it loads nothing, runs nothing, and can be read on a phone.
 ///
-/// The page has a summary and sections, each a `ReportSection`. It is a function of the report and
-/// the clock.
+/// The page has a summary and sections, each written by a method. It is a function of the report
+/// and the clock.
 struct ReportPage {
     let report: TreeReport
     let clock: LocalClock
@@ -36,7 +36,7 @@ struct ReportPage {
         html.void("meta", ["name": "color-scheme", "content": "light dark"])
         html.void("meta", ["name": "referrer", "content": "no-referrer"])
         html.element("title", text: "\(name) – mirror report")
-        html.element("style") { $0.markup(ReportStyle.sheet) }
+        html.element("style") { $0.markup(ReportPage.style) }
     }
 
     private func body(_ html: inout HTMLWriter) {
@@ -51,7 +51,8 @@ struct ReportPage {
                 html.time(report.madeAt, clock)
                 html.text(". All times are \(clock.zone).")
             }
-            ReportSummary(report: report, clock: clock).write(&html)
+            verdict(&html)
+            figures(&html)
         }
         let sections = sections
         html.element("nav", ["aria-label": "Sections"]) { html in
@@ -79,24 +80,26 @@ struct ReportPage {
         }
     }
 
-    private var sections: [any ReportSection] {
+    private typealias Section = (id: String, title: String, write: (inout HTMLWriter) -> Void)
+
+    /// The sections: the name that links use, the heading, and what writes the rest.
+    private var sections: [Section] {
         // One sentence is enough about nothing.
-        var sections: [any ReportSection] =
-            report.isEmpty
-            ? [TreeSection(report: report, clock: clock)]
-            : [
-                AttentionSection(report: report),
-                TreeSection(report: report, clock: clock),
-                SourcesSection(hosts: report.hosts),
-                FailuresSection(report: report),
-                LastRunSection(report: report, clock: clock),
-                HistorySection(runs: report.runs, clock: clock),
-                FilesSection(report: report, clock: clock),
-            ]
-        if !report.manifests.isEmpty {
-            sections.append(ManifestsSection(manifests: report.manifests, clock: clock))
-        }
-        return sections
+        if report.isEmpty { return [treeSection] + manifestsSection }
+        return [
+            ("attention", "Needs attention", { attention(&$0) }), treeSection,
+            ("sources", "Sources", { sources(&$0) }),
+            ("failures", "Failures", { failures(&$0) }),
+            ("run", "The last run", { lastRun(&$0) }),
+            ("history", "History", { history(&$0) }),
+            ("files", "Files", { files(&$0) }),
+        ] + manifestsSection
+    }
+
+    private var treeSection: Section { ("tree", "In the tree", { tree(&$0) }) }
+
+    private var manifestsSection: [Section] {
+        report.manifests.isEmpty ? [] : [("manifests", "Manifests", { manifests(&$0) })]
     }
 
     /// The last component of the root's path, or all of it.
@@ -105,28 +108,10 @@ struct ReportPage {
     }
 }
 
-/// A part of a report's page with a heading.
-protocol ReportSection {
-    /// What links to the section name.
-    var id: String { get }
-    /// Its heading.
-    var title: String { get }
+// MARK: The first screen
 
-    /// Writes what is beneath the heading.
-    func write(_ html: inout HTMLWriter)
-}
-
-/// The first screen of a report: how the tree is, in a few sentences and four figures.
-struct ReportSummary {
-    let report: TreeReport
-    let clock: LocalClock
-
-    /// Writes both.
-    func write(_ html: inout HTMLWriter) {
-        verdict(&html)
-        figures(&html)
-    }
-
+extension ReportPage {
+    /// How the tree is, in a few sentences.
     private func verdict(_ html: inout HTMLWriter) {
         let exit = report.lastEnded?.summary?.exit ?? 0
         var sentences: [String] = []
@@ -160,6 +145,7 @@ struct ReportSummary {
         }
     }
 
+    /// The same in four figures.
     private func figures(_ html: inout HTMLWriter) {
         let totals = report.totals
         html.element("dl", ["class": "figures"]) { html in
@@ -217,13 +203,11 @@ extension TreeReport {
     }
 }
 
-/// The files that need a look, by their reasons.
-struct AttentionSection: ReportSection {
-    let id = "attention"
-    let title = "Needs attention"
-    let report: TreeReport
+// MARK: Sections
 
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// The files that need a look, by their reasons.
+    private func attention(_ html: inout HTMLWriter) {
         let groups = TreeTotals.Attention.allCases.compactMap { attention in
             report.totals.groups[attention].map { (attention, $0) }
         }
@@ -240,22 +224,15 @@ struct AttentionSection: ReportSection {
                 allBy: "mirror status --json")
         }
     }
-}
 
-/// The manifests that the root remembers.
-struct ManifestsSection: ReportSection {
-    let id = "manifests"
-    let title = "Manifests"
-    let manifests: [RememberedManifest]
-    let clock: LocalClock
-
-    func write(_ html: inout HTMLWriter) {
+    /// The manifests that the root remembers.
+    private func manifests(_ html: inout HTMLWriter) {
         html.element("table", ["class": "cards"]) { html in
             html.element("caption", text: "Manifests that this root remembers")
             html.heads(
                 [("Name", false), ("Resources", true), ("Last synced", false), ("Copy of", false)])
             html.element("tbody") { html in
-                for manifest in manifests {
+                for manifest in report.manifests {
                     html.element("tr") { html in
                         html.element("th", ["scope": "row"]) { html in
                             html.text(manifest.name)

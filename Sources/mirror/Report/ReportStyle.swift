@@ -1,9 +1,9 @@
-/// The look of a report: one sheet, no font and no image from elsewhere.
-///
-/// Colours are chosen in pairs for both schemes, each text at least 4.5 to 1 against what is behind
-/// it. Nothing is said by colour alone.
-enum ReportStyle {
-    static let sheet: StaticString = """
+extension ReportPage {
+    /// The look of a report: one sheet, no font and no image from elsewhere.
+    ///
+    /// Colours are chosen in pairs for both schemes, each text at least 4.5 to 1 against what is behind
+    /// it. Nothing is said by colour alone.
+    static let style: StaticString = """
 
         :root{color-scheme:light dark;--paper:#fcfbf8;--raised:#f4f1ea;--ink:#1d1b18;--faint:#67625a;
         --line:#dfd9ce;--bar:#2f6690;--track:#e8e3d9;--good:#24653a;--warn:#855400;--bad:#a32a1e}

@@ -1,14 +1,11 @@
 import MirrorKit
 import MirrorModel
 
-/// The last run: its numbers, its transfers over time, its throughput.
-struct LastRunSection: ReportSection {
-    let id = "run"
-    let title = "The last run"
-    let report: TreeReport
-    let clock: LocalClock
+// The sections of a report about the last run.
 
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// The last run: its numbers, its transfers over time, its throughput.
+    func lastRun(_ html: inout HTMLWriter) {
         guard let run = report.lastRun?.run ?? report.runs.first else {
             return html.element("p", text: "No run had anything to do here yet.")
         }
@@ -29,8 +26,8 @@ struct LastRunSection: ReportSection {
                 : "It needed no transfer."
             return html.element("p", text: words)
         }
-        TimelineChart(of: last).write(&html)
-        ThroughputChart(of: last)?.write(&html)
+        html.timeline(of: last)
+        html.throughput(of: last)
         longest(last, &html)
     }
 
@@ -93,14 +90,10 @@ struct LastRunSection: ReportSection {
     }
 }
 
-/// The runs that are remembered, the newest first.
-struct HistorySection: ReportSection {
-    let id = "history"
-    let title = "History"
-    let runs: [PastRun]
-    let clock: LocalClock
-
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// The runs that are remembered, the newest first.
+    func history(_ html: inout HTMLWriter) {
+        let runs = report.runs
         guard !runs.isEmpty else {
             return html.element("p", text: "No run had anything to do here yet.")
         }
@@ -147,13 +140,9 @@ struct HistorySection: ReportSection {
     }
 }
 
-/// Failures of the last run by their causes, and what helps.
-struct FailuresSection: ReportSection {
-    let id = "failures"
-    let title = "Failures"
-    let report: TreeReport
-
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// Failures of the last run by their causes, and what helps.
+    func failures(_ html: inout HTMLWriter) {
         guard let last = report.lastRun else {
             let failed = report.lastEnded?.summary?[.failed] ?? 0
             let words =
@@ -204,17 +193,13 @@ struct FailuresSection: ReportSection {
     }
 }
 
-/// The hosts: what came from them, and what they honour.
-struct SourcesSection: ReportSection {
-    let id = "sources"
-    let title = "Sources"
-    let hosts: HostBook
-
+extension ReportPage {
     /// How many hosts have a row.
     private static let mostHosts = 50
 
-    func write(_ html: inout HTMLWriter) {
-        let listed = hosts.hosts
+    /// The hosts: what came from them, and what they honour.
+    func sources(_ html: inout HTMLWriter) {
+        let listed = report.hosts.hosts
         guard !listed.isEmpty else {
             return html.element("p", text: "No file came from a server, and no run asked one.")
         }
@@ -234,7 +219,7 @@ struct SourcesSection: ReportSection {
             }
         }
         let more = listed.count - Self.mostHosts
-        if more > 0 || hosts.beyond > 0 {
+        if more > 0 || report.hosts.beyond > 0 {
             html.element("p", ["class": "small faint"]) { html in
                 if more > 0 { html.text("And \(Counted(more, "host")) with fewer bytes: ") }
                 html.element("code", text: "mirror report --json")

@@ -1,14 +1,11 @@
 import MirrorKit
 import MirrorModel
 
-/// How the files in the tree divide: by area, by freshness, by what vouches for them.
-struct TreeSection: ReportSection {
-    let id = "tree"
-    let title = "In the tree"
-    let report: TreeReport
-    let clock: LocalClock
+// The sections of a report about the files.
 
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// How the files in the tree divide: by area, by freshness, by what vouches for them.
+    func tree(_ html: inout HTMLWriter) {
         let shares = report.shares
         guard report.totals.files > 0 else {
             return html.element(
@@ -140,14 +137,9 @@ extension Verification {
     }
 }
 
-/// The files by path, as many as a page can list.
-struct FilesSection: ReportSection {
-    let id = "files"
-    let title = "Files"
-    let report: TreeReport
-    let clock: LocalClock
-
-    func write(_ html: inout HTMLWriter) {
+extension ReportPage {
+    /// The files by path, as many as a page can list.
+    func files(_ html: inout HTMLWriter) {
         guard !report.files.isEmpty else { return html.element("p", text: "There are none.") }
         let count = report.files.count
         html.element("p", ["class": "faint"]) { html in

@@ -12,7 +12,7 @@ import Testing
         (#"{"a":"line\nbreak","b":"ü","c":"\u001b[0m"}"#, #"a="line\nbreak" b=ü c="\u001b[0m""#),
     ])
     func anObjectIsOneLineOfPairs(json: String, line: String) throws {
-        #expect(Logfmt.line(try JSONTree(Array(json.utf8), file: "")) == line)
+        #expect(try JSONTree(Array(json.utf8), file: "").logfmt == line)
     }
 
     @Test(arguments: [
@@ -21,13 +21,13 @@ import Testing
         ("mirror: note: a", "<4>mirror: note: a"), ("root /r", "<6>root /r"),
     ])
     func eachLineForTheJournalHasAPriority(text: String, prefixed: String) {
-        #expect(JournalPriority.prefixed(text) == prefixed)
+        #expect(Console.prioritized(text) == prefixed)
     }
 
     @Test func onlyTheNamedDescriptorIsTheJournal() {
-        #expect(!JournalPriority.isJournal(0, stream: nil))
-        #expect(!JournalPriority.isJournal(0, stream: "1:2"))
-        #expect(!JournalPriority.isJournal(0, stream: "x"))
+        #expect(!Console.isJournal(0, stream: nil))
+        #expect(!Console.isJournal(0, stream: "1:2"))
+        #expect(!Console.isJournal(0, stream: "x"))
     }
 
     @Test func metricsAreInTheTextFormat() {

@@ -107,8 +107,8 @@ import Testing
     }
 
     @Test func theLastRootOfACommandLineCounts() {
-        #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--root=b", "m"]) == "b")
-        #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--", "--root", "b"]) == "a")
+        #expect(EffectiveWords.root(in: ["sync", "--root", "a", "--root=b", "m"]) == "b")
+        #expect(EffectiveWords.root(in: ["sync", "--root", "a", "--", "--root", "b"]) == "a")
     }
 
     @Test func aVariableOfTheWrongKindIsRefused() {

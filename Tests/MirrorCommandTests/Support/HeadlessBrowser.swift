@@ -1,3 +1,4 @@
+import MirrorModel
 import MirrorTestSupport
 
 @testable import mirror
@@ -49,7 +50,7 @@ enum HeadlessBrowser {
     /// A document with the page in a frame of each width, and a script that replaces them by what it
     /// found. The page itself runs nothing.
     private static func harness(for page: String) -> String {
-        let inner = HTMLWriter.escaped(page.replacing("\n", with: " "))
+        let inner = page.replacing("\n", with: " ").escapedForHTML
         let frames = widths.map {
             "<iframe width=\"\($0)\" height=\"900\" style=\"border:0\" srcdoc=\"\(inner)\"></iframe>"
         }

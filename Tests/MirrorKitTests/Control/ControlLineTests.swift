@@ -47,14 +47,14 @@ import Testing
 
     @Test func repliesAreReadAsTheyWereSent() {
         var job = JobDescription(
-            process: 7, verb: "watch", root: "/r ö", phase: .running,
+            process: 7, verb: "watch", root: "/r ö", isRunning: true,
             since: Instant(milliseconds: 1_795_233_360_123))
         job.isPaused = true
         job.totals.transfers = 5
         job.totals.bytes = 1 << 40
         job.totals.secondsLeft = 9
         var resting = job
-        resting.phase = .sleeping
+        resting.isRunning = false
         resting.totals = RunTotals()
         resting.until = Instant(milliseconds: 1_795_233_999_000)
         let replies: [ControlReply] = [
@@ -77,7 +77,7 @@ import Testing
             totals: totals)
         var json = JSONWriter()
         event.write(to: &json, alwaysWithTotals: true)
-        let read = try #require(EventDecoder.event(in: json.take()))
+        let read = try #require(Event(line: json.take()))
         #expect(read.totals == totals)
         guard case .progress(let progress) = read.body else {
             Issue.record("\(read.body)")

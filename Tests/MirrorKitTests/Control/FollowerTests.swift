@@ -18,7 +18,7 @@ import Testing
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let job = JobDescription(
-            process: getpid(), verb: "sync", root: folder.path, phase: .running, since: .now)
+            process: getpid(), verb: "sync", root: folder.path, isRunning: true, since: .now)
         let address = try #require(ControlAddress.make(forRoot: folder.path, in: folder.path))
         let server = try #require(
             ControlServer(at: address) { $0 == .follow ? .job(job) : .refused("no") })
@@ -29,7 +29,7 @@ import Testing
         let numbers = Mutex<[Int]>([])
         let reading = Task {
             for await line in reader.lines() {
-                guard let event = EventDecoder.event(in: line),
+                guard let event = Event(line: line),
                     case .progress(let progress) = event.body
                 else { continue }
                 numbers.withLock { $0.append(Int(progress.bytes)) }

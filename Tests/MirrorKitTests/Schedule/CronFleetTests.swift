@@ -30,5 +30,5 @@ import Testing
         #expect(try peak(every: every) { _ in "one image" } == Self.devices)
     }
 
-    @Test func aMachineKeepsItsLine() { #expect(Machine.identity == Machine.identity) }
+    @Test func aMachineKeepsItsLine() { #expect(ScheduleBook.machine == ScheduleBook.machine) }
 }

@@ -9,11 +9,11 @@ import Testing
         ("ü", "\"ü\""), ("https://h.example/a?b=1", "\"https://h.example/a?b=1\""),
     ])
     func wordsOfAUnitAreQuotedForSystemd(word: String, quoted: String) {
-        #expect(QuotedWord.systemd(word) == quoted)
+        #expect(word.quotedForSystemd() == quoted)
     }
 
     @Test func noVariableIsReplacedInTheProgramsPath() {
-        #expect(QuotedWord.systemd("/opt/$x/mirror", isProgram: true) == "\"/opt/$x/mirror\"")
+        #expect("/opt/$x/mirror".quotedForSystemd(isProgram: true) == "\"/opt/$x/mirror\"")
     }
 
     @Test(arguments: [
@@ -21,13 +21,13 @@ import Testing
         ("it's", #"'it'\''s'"#), ("$HOME", "'$HOME'"),
     ])
     func crontabWordsAreQuotedForTheShell(word: String, quoted: String) {
-        #expect(QuotedWord.cron(word) == quoted)
+        #expect(word.quotedForCron == quoted)
     }
 
     @Test(arguments: ["a\nb", "a\tb", "\u{7F}"])
     func controlCharactersFitInNeither(word: String) throws {
-        #expect(QuotedWord.systemd(word) == nil)
-        #expect(QuotedWord.cron(word) == nil)
+        #expect(word.quotedForSystemd() == nil)
+        #expect(word.quotedForCron == nil)
         let units = try #require(makeUnits(root: word))
         #expect(units.service == nil)
         #expect(units.cron(offset: 0) == nil)

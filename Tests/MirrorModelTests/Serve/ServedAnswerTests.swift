@@ -9,10 +9,12 @@ import Testing
     private static let tag = "\"\(hex)\""
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    private static func file(size: Int64 = 100) throws -> Representation {
-        Representation(
-            size: size, sha256: try #require(Digest(.sha256, hex: hex)),
-            modified: try #require(HTTPDate(date)), mediaType: "text/plain")
+    private static func file(size: Int64 = 100) throws -> ServedFile {
+        let modified = try #require(HTTPDate(date)).seconds * 1_000_000_000
+        return ServedFile(
+            target: try Target("Documents/a"),
+            stamp: FileStamp(size: size, modified: modified, changed: modified, inode: 1),
+            sha256: try #require(Digest(.sha256, hex: hex)), mediaType: "text/plain")
     }
 
     private func answer(

@@ -9,8 +9,10 @@ import Testing
         let sha256 = try #require(Digest(.sha256, bytes: [UInt8](repeating: 1, count: 32)))
         var listing = ServedListing(path: "Documents/a b")
         for name in names {
-            let file = ServedListing.File(
-                size: 1536, modified: Instant(milliseconds: 0), sha256: sha256)
+            let file = ServedFile(
+                target: try Target("Documents/a"),
+                stamp: FileStamp(size: 1536, modified: 0, changed: 0, inode: 1), sha256: sha256,
+                mediaType: nil)
             let isFull = listing.add(ServedListing.Entry(name: name, file: file))
             #expect(!isFull)
         }

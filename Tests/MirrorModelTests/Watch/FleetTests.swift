@@ -25,7 +25,7 @@ import Testing
     func chanceSpreadsADueFile(wait: Int64, spread: Int) {
         var generator = SplitMix64(seed: 1)
         var end = SyncEnd()
-        end.nextDue = SyncEnd.Due(at: Instant(seconds: wait), name: "a")
+        end.nextDue = NextSync(at: Instant(seconds: wait), cause: .due("a"))
         let most = peak(WatchInterval(every: 86_400), end, &generator)
         // Twice the mean is far beyond what chance brings.
         #expect(most < 2 * devices / spread)
@@ -77,7 +77,7 @@ import Testing
                 end.failures = failures
                 // A file that is due already wakes no watch: the sync has just asked for it.
                 if failures == 0 {
-                    end.nextDue = SyncEnd.Due(at: now.advanced(bySeconds: 3600), name: "a")
+                    end.nextDue = NextSync(at: now.advanced(bySeconds: 3600), cause: .due("a"))
                 }
                 now =
                     interval.next(after: end, at: now) {

@@ -22,18 +22,18 @@ import Testing
     }
 
     @Test func theFirstFileThatBecomesDueWakesIt() {
-        let due = SyncEnd.Due(at: now.advanced(bySeconds: 900), name: "Caches/a")
+        let due = NextSync(at: now.advanced(bySeconds: 900), cause: .due("Caches/a"))
         let next = interval.next(after: end { $0.nextDue = due }, at: now) { _ in 0 }
         #expect(next == NextSync(at: due.at, cause: .due("Caches/a")))
     }
 
     @Test func dueAfterTheCeilingDelaysNothing() {
-        let due = SyncEnd.Due(at: now.advanced(bySeconds: 9000), name: "Caches/a")
+        let due = NextSync(at: now.advanced(bySeconds: 9000), cause: .due("Caches/a"))
         #expect(seconds(end { $0.nextDue = due }) == 3600)
     }
 
     @Test func whatBecameDueIsSyncedSoon() {
-        let due = SyncEnd.Due(at: now.advanced(bySeconds: -5), name: "Caches/a")
+        let due = NextSync(at: now.advanced(bySeconds: -5), cause: .due("Caches/a"))
         #expect(seconds(end { $0.nextDue = due }) == 1)
     }
 
@@ -115,11 +115,11 @@ import Testing
         (0, false), (1, false), (65, true), (66, true), (69, false), (73, true), (75, false),
     ])
     func onlyLastingFaultsEndAStartingWatch(exit: Int32, isFinal: Bool) {
-        #expect(WatchVerdict.isFinal(exit: exit) == isFinal)
+        #expect(SyncEnd.isFinal(exit: exit) == isFinal)
     }
 
     @Test(arguments: [(0, false), (1, false), (69, true), (74, true), (75, true), (65, true)])
     func whatFailedForGoodIsNotTriedSooner(exit: Int32, isMendable: Bool) {
-        #expect(WatchVerdict.isMendable(exit: exit) == isMendable)
+        #expect(SyncEnd.isMendable(exit: exit) == isMendable)
     }
 }

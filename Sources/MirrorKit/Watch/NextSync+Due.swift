@@ -1,19 +1,19 @@
 package import MirrorModel
 internal import Synchronization
 
-extension SyncEnd.Due {
+extension NextSync {
     /// The file that becomes due first, and when; nil if no file that is fresh now ever does.
     ///
     /// Files that are due already are left out, because a sync has just asked for them.
-    package static func first(
+    package static func firstDue(
         of manifests: [Manifest], in session: MirrorSession
-    ) async throws -> SyncEnd.Due? {
-        let first = Mutex<SyncEnd.Due?>(nil)
+    ) async throws -> NextSync? {
+        let first = Mutex<NextSync?>(nil)
         try await session.forEachFile(of: manifests) { file in
             guard case .fresh(let until?) = file.freshness else { return }
             first.withLock { first in
                 if first.map({ until < $0.at }) ?? true {
-                    first = SyncEnd.Due(at: until, name: file.target.path)
+                    first = NextSync(at: until, cause: .due(file.target.path))
                 }
             }
         }
