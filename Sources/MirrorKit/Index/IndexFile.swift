@@ -203,9 +203,9 @@ struct IndexFile: Sendable {
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
             if thoroughly {
-                try IndexCheck.verifyAll(in: &database)
+                try database.verifyAll()
             } else {
-                try IndexCheck.check("quick_check", in: &database)
+                try database.runCheck("quick_check")
             }
             return .sound
         } catch {

@@ -185,8 +185,8 @@ struct IndexOpening {
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
         }
-        try IndexCheck.verify(
-            fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() }, in: &database)
+        try database.verify(
+            fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
         // What a killed run left in the log may not be on the disk, and this one relies on it. A checkpoint
         // flushes the log first, so it does that even where the database finds no room to grow.
         if !isNew {
@@ -233,13 +233,13 @@ struct IndexOpening {
         }
         var database = try Database(location.name, flags: location.flags, beneath: file.folder)
         try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
-        if let view = try PromotedView.sql(of: root, in: &database) {
+        if let view = try database.viewOfPromoted(of: root) {
             location.preparation = view
             try database.run(view)
         }
         try database.run("PRAGMA query_only = ON;")
-        try IndexCheck.verify(
-            fileSize: filed { () throws(Errno) in try file.size() }, in: &database)
+        try database.verify(
+            fileSize: filed { () throws(Errno) in try file.size() })
         return Index(
             location: location, connection: database, isWriter: false)
     }

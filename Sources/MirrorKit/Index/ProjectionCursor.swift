@@ -27,7 +27,7 @@ struct ProjectionCursor: ~Copyable {
     private var hasRow = false
 
     /// Rows from a path on.
-    static let rows = FileRows.selection + " WHERE path >= ? ORDER BY path"
+    static let rows = Schema.records + " WHERE path >= ? ORDER BY path"
     /// The same, and behind the record's columns when the file was last used.
     static let rowsWithUse = """
         SELECT \(Schema.recordColumns), (SELECT used_at FROM uses WHERE uses.path = files.path)

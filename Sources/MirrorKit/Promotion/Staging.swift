@@ -139,7 +139,7 @@ struct Staging {
         let status = try file.status(path: source.path)
         guard status.isFile else { throw changed(source.path) }
         let known = try? index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: source, in: &database)
+            try database.record(for: source)
         }
         if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
@@ -175,7 +175,7 @@ struct Staging {
     private func note(hidden path: String) throws(Errno) {
         do throws(IndexError) {
             try index.write { (batch: inout Database) throws(IndexError) in
-                try HiddenFileRows.note(path, in: &batch)
+                try batch.noteHiddenFile(path)
             }
         } catch {
             throw Errno(number: EIO, call: "sqlite", path: path)

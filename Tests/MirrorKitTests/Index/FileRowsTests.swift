@@ -56,7 +56,7 @@ import Testing
 
     private func stored(_ index: Index) throws -> [IndexRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.all(FileRows.everyRecord) { (row: inout Row) throws(IndexError) in
+            try database.all(Schema.records + " ORDER BY path") { (row: inout Row) throws(IndexError) in
                 try row.record()
             }
         }
@@ -84,9 +84,9 @@ import Testing
         let index = try open().index
         let record = try fullRecord("Caches/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
-            try FileRows.noteUse(
-                of: record.target, at: record.promotedAt.advanced(bySeconds: -9), in: &batch)
+            try batch.put(record)
+            try batch.noteUse(
+                of: record.target, at: record.promotedAt.advanced(bySeconds: -9))
         }
         var cursor = try index.cursorOfUses(in: .caches)
         #expect(try cursor.next())
@@ -144,12 +144,12 @@ import Testing
         let other = try fullRecord("Caches/b")
         let index = try open().index
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(old, in: &batch)
-            try FileRows.put(other, in: &batch)
-            let number = try IntentRows.put(
+            try batch.put(old)
+            try batch.put(other)
+            let number = try batch.put(
                 PromotionIntent(
                     kind: .landing, staged: "Caches/.a.mirror-00", stagedInode: stamp.inode,
-                    replaces: false, record: new), in: &batch)
+                    replaces: false, record: new))
             try batch.run(
                 """
                 INSERT INTO sets (owners, is_committed, first_intent, last_intent)

@@ -17,7 +17,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
         do {
@@ -84,12 +84,12 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
             try batch.run("UPDATE files SET path = '../etc/passwd'")
         }
         #expect(throws: IndexError.self) {
             try index.read { (database: inout Database) throws(IndexError) in
-                try FileRows.records(ownedBy: "maps", in: &database).count
+                try database.records(ownedBy: "maps").count
             }
         }
         try index.close()
@@ -130,7 +130,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
             try batch.run(sql)
         }
         try index.close()
@@ -148,7 +148,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         for number in 0..<250 {
             let record = try fullRecord("Documents/\(number)")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
         try index.close()
@@ -170,7 +170,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             let index = try open().index
             let record = try fullRecord("Documents/a")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
                 try batch.run("UPDATE files SET path = 'nowhere'")
             }
             #expect(throws: MirrorError.self) { try paths(index) }
@@ -186,7 +186,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         #expect(throws: IndexError.doubtful("malformed")) {
             try index.read { (_: inout Database) throws(IndexError) in
@@ -210,7 +210,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
         try index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.put(part, in: &batch)
+            try batch.put(part)
             // Sound pages, and an index that does not have what its table has.
             try batch.run(
                 """

@@ -33,7 +33,7 @@ extension Index {
     /// Writes rows in one transaction.
     func put(_ records: [IndexRecord]) throws {
         try write { (batch: inout Database) throws(IndexError) in
-            for record in records { try FileRows.put(record, in: &batch) }
+            for record in records { try batch.put(record) }
         }
     }
 }
@@ -65,13 +65,13 @@ extension IndexSuite {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let (found, owned) = try index.read {
             (database: inout Database) throws(IndexError) in
             (
-                try FileRows.record(for: record.target, in: &database),
-                try FileRows.records(ownedBy: "maps", in: &database)
+                try database.record(for: record.target),
+                try database.records(ownedBy: "maps")
             )
         }
         #expect(found == record)
@@ -90,7 +90,7 @@ extension IndexSuite {
             let isThere = number * 7 % 20 % 3 > 0
             if isThere {
                 try index.write { (batch: inout Database) throws(IndexError) in
-                    try FileRows.put(record, in: &batch)
+                    try batch.put(record)
                 }
             }
             wanted.append(isThere ? record : nil)
@@ -106,7 +106,7 @@ extension IndexSuite {
         for name in names {
             let record = try fullRecord(name)
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
         let expected = try names.map { try Target($0) }.sorted()
@@ -118,7 +118,7 @@ extension IndexSuite {
         let record = try fullRecord("Documents/a")
         #expect(throws: IndexError.self) {
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
                 throw IndexError.database(code: 1, words: "made up")
             }
         }
@@ -129,7 +129,7 @@ extension IndexSuite {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
@@ -142,7 +142,7 @@ extension IndexSuite {
         let writer = try open().index
         let record = try fullRecord("Documents/a")
         try writer.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let root = try RootDirectory(opening: folder.path)
         let during = try IndexOpening.openForReading(root)
@@ -234,7 +234,7 @@ extension IndexSuite {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let crashed = try TemporaryFolder()
         for suffix in ["", "-wal"] {
@@ -261,14 +261,14 @@ extension IndexSuite {
         let key = ServerNameKey(
             owner: "m", folder: "Caches/x", source: try SourceURL("https://a/u?id=1"))
         try index.write { (batch: inout Database) throws(IndexError) in
-            try ManifestRows.put(remembered, in: &batch)
-            try RunRows.put(run, in: &batch)
-            try ServerNameRows.fix(target, for: key, in: &batch)
+            try batch.put(remembered)
+            try batch.put(run)
+            try batch.fixServerName(target, for: key)
         }
         try index.read { (database: inout Database) throws(IndexError) in
-            #expect(try ManifestRows.manifests(in: &database) == [remembered])
-            #expect(try RunRows.runs(in: &database) == [run])
-            #expect(try ServerNameRows.target(of: key, in: &database) == target)
+            #expect(try database.manifests() == [remembered])
+            #expect(try database.runs() == [run])
+            #expect(try database.serverName(of: key) == target)
         }
     }
 
@@ -279,7 +279,7 @@ extension IndexSuite {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         if !withLog { try index.close() }
         for name in folder.names(in: ".mirror") where !name.hasSuffix("-shm") {

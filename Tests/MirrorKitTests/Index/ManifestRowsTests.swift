@@ -15,7 +15,7 @@ import Testing
 
     private func manifests(_ index: Index) throws -> [ManifestRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try ManifestRows.manifests(in: &database)
+            try database.manifests()
         }
     }
 
@@ -27,7 +27,7 @@ import Testing
         ]
         let records = places.enumerated().map { ManifestRecord(name: "\($0)", place: $1) }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try ManifestRows.put(record, in: &batch) }
+            for record in records { try batch.put(record) }
         }
         #expect(try manifests(index) == records)
     }

@@ -28,7 +28,7 @@ import Testing
         try swap()
         let record = try fullRecord("Documents/a")
         try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         var cursor = try index.projectionCursor(from: "")
         #expect(try cursor.next())

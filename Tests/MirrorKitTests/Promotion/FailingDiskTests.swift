@@ -74,7 +74,7 @@ import Testing
         #expect(folder.text(of: path) == "newer")
         #expect(folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
         let hidden = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try HiddenFileRows.paths(in: &database)
+            try database.hiddenFiles()
         }
         #expect(hidden.isEmpty)
         let wrong = PartName.fresh(for: try Target(path), identity: .anonymous)
@@ -106,7 +106,7 @@ import Testing
         try tree.folder.write("half", to: path)
         try tree.folder.write("theirs", to: "Caches/a/.f.mirror-notes")
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try HiddenFileRows.note(path, in: &batch)
+            try batch.noteHiddenFile(path)
         }
         let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
         #expect(settled.removedFiles == 1)

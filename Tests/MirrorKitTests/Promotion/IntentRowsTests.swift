@@ -33,14 +33,14 @@ import Testing
     private func put(_ intents: [PromotionIntent]) throws(IndexError) -> [Int64] {
         try index.write { (batch: inout Database) throws(IndexError) in
             var numbers: [Int64] = []
-            for intent in intents { numbers.append(try IntentRows.put(intent, in: &batch)) }
+            for intent in intents { numbers.append(try batch.put(intent)) }
             return numbers
         }
     }
 
     private func read() throws(IndexError) -> [PromotionIntent] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try IntentRows.intents(in: &database)
+            try database.intents()
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
         for (at, number) in numbers.enumerated() { intents[at].id = number }
         #expect(try read() == intents)
         try index.write { (batch: inout Database) throws(IndexError) in
-            try IntentRows.remove([numbers[0]], in: &batch)
+            try batch.removeIntents([numbers[0]])
         }
         #expect(try read() == [intents[1]])
     }

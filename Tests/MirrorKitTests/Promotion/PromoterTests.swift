@@ -57,7 +57,7 @@ import Testing
         #expect(tree.folder.text(of: "Caches/a") == "part")
         #expect(access(tree.folder.path + "/Caches/a", X_OK) == 0)
         let parts = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(in: &database)
+            try database.parts()
         }
         #expect(parts.isEmpty)
         await tree.promoter.stop()

@@ -65,10 +65,10 @@ final class PromotionTree: Sendable {
         let provenance = Provenance(
             source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.put(
+            try batch.put(
                 PartRecord(
                     name: name, target: target, identity: .digest(digest), total: nil,
-                    provenance: provenance, validators: Validators()), in: &batch)
+                    provenance: provenance, validators: Validators()))
         }
         try folder.write(Array(text.utf8), to: "tmp/" + name)
         var expected = Landing.ExpectedFile.nothing
@@ -139,7 +139,7 @@ final class PromotionTree: Sendable {
     func record(_ path: String) throws -> IndexRecord? {
         let target = try Target(path)
         return try index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
     }
 
@@ -148,7 +148,7 @@ final class PromotionTree: Sendable {
     func serverName(_ key: ServerNameKey) throws -> (path: String?, isSettled: Bool) {
         try index.read { (database: inout Database) throws(IndexError) in
             (
-                try ServerNameRows.target(of: key, in: &database)?.path,
+                try database.serverName(of: key)?.path,
                 try database.number("SELECT count(*) FROM meta WHERE key LIKE 'name %'") == 0
             )
         }
@@ -163,7 +163,7 @@ final class PromotionTree: Sendable {
     /// The intents that are left.
     func intents() throws -> [PromotionIntent] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try IntentRows.intents(in: &database)
+            try database.intents()
         }
     }
 }

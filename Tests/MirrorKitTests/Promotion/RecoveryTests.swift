@@ -308,7 +308,7 @@ import Testing
         for part in parts { _ = try store.create(part) }
         unlink(tree.folder.path + "/tmp/" + parts[1].name)
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.remove(named: parts[2].name, in: &batch)
+            try batch.removePart(named: parts[2].name)
         }
         try tree.folder.write("theirs", to: "tmp/notes.txt")
         let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)

@@ -22,7 +22,7 @@ import Testing
     private func put(_ path: String, _ bytes: [UInt8]) throws -> Digest {
         let record = try fullRecord(path, bytes: bytes)
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         return record.sha256
     }

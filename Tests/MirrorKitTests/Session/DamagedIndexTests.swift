@@ -21,7 +21,7 @@ import Testing
         let manifest = Manifest(name: "m", resources: resources)
         try await rig.session.sync(manifest)
         let size = rig.bytes(".mirror/index.sqlite")?.count ?? 0
-        #expect(size > IndexCheck.smallEnoughToVerify)
+        #expect(size > Database.smallEnoughToVerify)
         return manifest
     }
 

@@ -27,9 +27,9 @@ import Testing
         try tree.index.write { (batch: inout Database) throws(IndexError) in
             for number in 0..<300 {
                 guard let host = Host("h\(number).example:443") else { continue }
-                try HostRows.put(
+                try batch.put(
                     learnedLimits: [host: number + 1],
-                    at: Instant(seconds: time.seconds + Int64(number)), in: &batch)
+                    at: Instant(seconds: time.seconds + Int64(number)))
             }
         }
         let limits = try tree.index.learnedLimits()

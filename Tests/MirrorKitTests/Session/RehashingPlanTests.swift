@@ -21,9 +21,9 @@ import Testing
         let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         let stamp = try root.openFile("Caches/a.bin").status(path: "Caches/a.bin").stamp
         try index.write { (batch: inout Database) throws(IndexError) in
-            guard var record = try FileRows.record(for: resource.target, in: &batch) else { return }
+            guard var record = try batch.record(for: resource.target) else { return }
             record.stamp = stamp
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
 

@@ -166,7 +166,7 @@ import Testing
             rows.append(try answered(record, by: resource.primary.url, &random))
         }
         try index.write { [rows] (batch: inout Database) throws(IndexError) in
-            for row in rows { try FileRows.put(row, in: &batch) }
+            for row in rows { try batch.put(row) }
         }
         try index.close()
         for number in 0..<200 where Int.random(in: 0..<9, using: &random) == 0 {

@@ -78,7 +78,7 @@ final class TransferRig: Sendable {
     /// What the index knows of the target's parts.
     func records(_ target: Target) throws -> [PartRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(for: target, in: &database)
+            try database.parts(for: target)
         }
     }
 

@@ -46,7 +46,7 @@ import Testing
     private func logged(_ record: PartRecord) throws -> PartRecord {
         try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.parts(for: record.target, in: &database)
+                try database.parts(for: record.target)
             }.first)
     }
 

@@ -156,7 +156,7 @@ import Testing
         try file.write([0, 0, 0, 0, 0], at: 60)
         record = try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.parts(for: record.target, in: &database)
+                try database.parts(for: record.target)
             }.first)
         #expect(record.milestones.map(\.length) == [10, 40, 90])
         guard var trusted = try PartTrust.establish(record, file: file, other: .md5) else {
