@@ -50,7 +50,7 @@ extension ServedAnswer {
         }
         fields += [
             ("Content-Type", file.mediaType), ("Accept-Ranges", "bytes"),
-            ("Repr-Digest", ReprDigest.field(of: file.sha256)),
+            ("Repr-Digest", "sha-256=:\(Base64.encode(file.sha256.bytes)):"),
             ("X-Content-Type-Options", "nosniff"),
         ]
         sha256 = file.sha256
@@ -86,14 +86,14 @@ extension ServedAnswer {
         of request: ServedRequest, on file: Representation
     ) -> Precondition {
         if let tags = request[.ifMatch] {
-            if !EntityTagList(tags).contains(file.entityTag, isStrong: true) { return .fails }
+            if !EntityTag.isListed(file.entityTag, in: tags, isStrong: true) { return .fails }
         } else if let date = request[.ifUnmodifiedSince].flatMap(HTTPDate.init),
             file.modified > date
         {
             return .fails
         }
         if let tags = request[.ifNoneMatch] {
-            return EntityTagList(tags).contains(file.entityTag, isStrong: false)
+            return EntityTag.isListed(file.entityTag, in: tags, isStrong: false)
                 ? .isUnchanged : .holds
         }
         if let date = request[.ifModifiedSince].flatMap(HTTPDate.init), file.modified <= date {
