@@ -98,7 +98,8 @@ enum FieldProperties {
             (digests.map(\.algorithm) == digests.map(\.algorithm).sorted(by: >), "the order"),
             (digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == .sha512 }, "weak"),
             (
-                head(Array(text.joined(separator: ", ").utf8), [.reprDigest]).reprDigests == digests,
+                head(Array(text.joined(separator: ", ").utf8), [.reprDigest]).reprDigests
+                    == digests,
                 "printed: \(text)"
             ))
     }

@@ -33,7 +33,9 @@ import Testing
 
     @Test(arguments: ["", "5x", "-1", "+5", "5, 10", "5,", "0x10", "9223372036854775808", "5 6"])
     func malformedLengthsAreRefused(value: String) {
-        #expect(judge([("Content-Length", value)]) == untrusted("its Content-Length is \(Quoted(value))"))
+        #expect(
+            judge([("Content-Length", value)])
+                == untrusted("its Content-Length is \(Quoted(value))"))
     }
 
     @Test func differingLengthsAreRefused() {
@@ -43,7 +45,9 @@ import Testing
 
     @Test(arguments: ["identity", "gzip", "gzip, chunked", "chunked, chunked", ""])
     func otherTransferCodingsAreRefused(value: String) {
-        #expect(judge([("Transfer-Encoding", value)]) == untrusted("its Transfer-Encoding is \(Quoted(value))"))
+        #expect(
+            judge([("Transfer-Encoding", value)])
+                == untrusted("its Transfer-Encoding is \(Quoted(value))"))
     }
 
     @Test func chunksInHTTP10AreRefused() {

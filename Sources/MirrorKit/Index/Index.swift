@@ -24,17 +24,23 @@ final class Index: Sendable {
     private let nextCheckpoint = Atomic(Index.pagesToCheckpoint)
     /// Whether rows that a plan has read are still those of the index.
     let rows = RowsState()
+    /// A sentence for people when it was found damaged; nil otherwise.
+    let notice: String?
 
-    init(location: IndexLocation?, connection: consuming Database, isWriter: Bool) {
+    init(
+        location: IndexLocation?, connection: consuming Database, isWriter: Bool,
+        notice: String? = nil
+    ) {
+        self.notice = notice
         self.location = location
         self.connection = Mutex(connection)
         self.isWriter = isWriter
         damage = IndexDamage(markedBeside: isWriter ? location?.file : nil)
-        if let location { OpenIndexes.add(location.file) }
+        if let location { location.file.noteOpened() }
     }
 
     deinit {
-        if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
+        if !isClosed.load(ordering: .acquiring), let location { location.file.noteClosed() }
     }
 
     /// Whether it shows what other processes write.
@@ -135,7 +141,7 @@ final class Index: Sendable {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
             try connection.withLock { database throws(IndexError) in
-                defer { if let location { OpenIndexes.remove(location.file) } }
+                defer { if let location { location.file.noteClosed() } }
                 // A flush that failed is not tried again (fsync(2)), and the run must not end well.
                 var failure = damage.failedFlush
                 if isWriter, !damage.isSeen, damage.isReachable {

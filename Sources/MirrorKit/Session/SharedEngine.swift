@@ -67,7 +67,7 @@ final class SharedEngine: Sendable {
                 return TreeView(root: nil, index: nil)
             }
             do throws(MirrorError) {
-                return TreeView(root: root, index: try IndexOpening.openForReading(root))
+                return TreeView(root: root, index: try Index.openForReading(root))
             } catch {
                 guard isDispensable, error.code == .inputOutput else { throw error }
                 return TreeView(root: root, index: nil)

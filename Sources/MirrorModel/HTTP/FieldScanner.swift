@@ -110,7 +110,9 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// Reads `type/subtype` without parameters; nil when it is not well-formed.
     public init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
-        guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else { return nil }
+        guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else {
+            return nil
+        }
         type = halves[0].lowercased()
         subtype = halves[1].lowercased()
         if type == "*", subtype != "*" { return nil }

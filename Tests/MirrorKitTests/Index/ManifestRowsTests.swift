@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func everyKindOfPlaceComesBack() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         let places: [ManifestPlace] = [
             .relative("../m.json"), .either(relative: "../ci/m.json", absolute: "/w/ci/m.json"),
             .absolute("/etc/m.json"), .url(SourceKey(text: "https://a/m.json")),
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func aForgottenManifestLeavesSharedRows() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "b"])
         let records = [try fullRecord("Caches/own", owner: "a"), shared]
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func renamedManifestKeepsAllItsRows() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "c"])
         try index.put([try fullRecord("Caches/own", owner: "a"), shared])

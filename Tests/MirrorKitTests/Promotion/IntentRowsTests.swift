@@ -12,9 +12,9 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        index = try IndexOpening.open(
+        index = try Index.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time
-        ).index
+        )
     }
 
     private static func intent(_ path: String, isFull: Bool) throws -> PromotionIntent {
@@ -79,7 +79,7 @@ import Testing
             try batch.run("UPDATE intents SET kind = 'perhaps'")
         }
         try index.close()
-        let opened = try IndexOpening.open(
+        let opened = try Index.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time)
         #expect(opened.notice?.contains("damaged") == true)
     }

@@ -28,7 +28,7 @@ final class PromotionTree: Sendable {
     ) throws {
         self.folder = folder
         root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: PromotionTree.time).index
+        index = try Index.open(root, now: PromotionTree.time)
         promoter = try Promoter(
             root: root, index: index, now: { PromotionTree.time }, probe: probe,
             unfinished: unfinished)

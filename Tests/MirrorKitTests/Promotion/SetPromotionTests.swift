@@ -280,7 +280,7 @@ import Testing
         let ground = try await Ground(way)
         _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
         let root = try RootDirectory(opening: ground.folder.path)
-        let reader = try IndexOpening.openForReading(root)
+        let reader = try Index.openForReading(root)
         for name in ["a", "same"] {
             let target = try Target(ground.path(name))
             let there = try FileDigests.read(target, in: root)?.digests.first

@@ -15,7 +15,7 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: start).index
+        index = try Index.open(root, now: start)
         watch = try IndexWatch(root)
     }
 

@@ -48,7 +48,7 @@ import Testing
         let root = try RootDirectory(opening: session.root)
         let looks = Looks()
         var check = try IntegrityCheck(
-            view: TreeView(root: root, index: try IndexOpening.openForReading(root)),
+            view: TreeView(root: root, index: try Index.openForReading(root)),
             manifests: [manifest], meter: looks.meter, isCancelled: { looks.look() })
         _ = try check.report(root: "")
         let last = try #require(looks.all.last)

@@ -39,7 +39,7 @@ import Testing
         defer { server.stop() }
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let index = try Index.open(root, now: Instant(seconds: 0))
         let (rests, continuation) = AsyncStream.makeStream(of: Int.self)
         let loop = try TransferLoop(
             configuration: Configuration(), parts: TreePartStore(root: root, index: index),

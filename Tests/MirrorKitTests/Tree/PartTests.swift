@@ -17,7 +17,7 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        index = try Index.open(root, now: Instant(seconds: 0))
         store = TreePartStore(root: root, index: index)
     }
 
