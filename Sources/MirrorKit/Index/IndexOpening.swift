@@ -105,7 +105,7 @@ extension IndexFile {
     /// closes the old one.
     private func checkThatNoneReads() throws(IndexError) {
         do throws(IndexError) {
-            var old = try Database(
+            let old = try Database(
                 path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, beneath: folder
             )
             try old.run(

@@ -12,18 +12,6 @@ struct RunRecord: Sendable, Hashable {
     var exit: Int32?
     /// The run's summary, as JSON.
     var summary: String?
-
-    /// Makes a record; end, exit code and summary are nil until the run ends.
-    init(
-        id: String, startedAt: Instant, endedAt: Instant? = nil, exit: Int32? = nil,
-        summary: String? = nil
-    ) {
-        self.id = id
-        self.startedAt = startedAt
-        self.endedAt = endedAt
-        self.exit = exit
-        self.summary = summary
-    }
 }
 
 /// Rows of `runs`: when the latest runs began and ended, and how.
