@@ -46,7 +46,7 @@ public struct Export: Sendable {
     ) async throws -> ExportReport {
         try await session.engine.scan { view, isCancelled in
             if case .path(let path) = destination {
-                try OwnFiles.refuse(path, amongFilesOf: session.root)
+                try refuseOwnFile(path, amongFilesOf: session.root)
             }
             var choice = try ExportChoice(
                 manifests, as: format, options: options, view: view, isCancelled: isCancelled)

@@ -347,19 +347,10 @@ struct CacheScan {
                 state: .idle)
             if leases.isHeld(target) {
                 file.state = .inUse
-            } else if seen.stamp != row.stamp, !hasBytes(of: row, at: target, seen.stamp) {
+            } else if seen.stamp != row.stamp, !row.hasBytes(of: target, seen.stamp, in: root) {
                 file.state = .changed
             }
             try body(file, row)
         }
-    }
-
-    /// Whether a file that was touched or copied still has the bytes that mirror put there.
-    ///
-    /// A file that cannot be read may have other bytes.
-    private func hasBytes(of row: RowProjection, at target: Target, _ stamp: FileStamp) -> Bool {
-        guard stamp.size == row.stamp.size else { return false }
-        let read = try? FileDigests.read(target, in: root)
-        return read?.digests.first?.bytes.elementsEqual(row.sha256) == true
     }
 }
