@@ -28,7 +28,7 @@ struct ManifestRecording: Sendable {
             let names = Set(rows.map(\.name))
             // What a former name owns goes to the new one in the end.
             let renamed = Set(
-                FormerNames.of(plan.manifests, among: rows, root: root).values
+                OwnerBook.formerNames(of: plan.manifests, among: rows, root: root).values
                     .map { plan.manifests[$0].owner })
             return known.reduce(into: [String: ManifestCopy.Taken]()) { copies, manifest in
                 let name = manifest.record.name
@@ -72,7 +72,7 @@ struct ManifestRecording: Sendable {
                 if let record { changed.append(record) }
             }
             try engine.index.renameManifests(
-                FormerNames.of(plan.manifests, among: rows, root: root)
+                OwnerBook.formerNames(of: plan.manifests, among: rows, root: root)
                     .map { (old: $0.key, new: plan.manifests[$0.value].owner) })
             guard !changed.isEmpty else { return }
             let names = Set(rows.compactMap(\.copyName))

@@ -34,10 +34,10 @@ struct Inventory: ~Copyable {
         try wanted.refuseUnknownNames(options)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         let unfinished = try view.index?.unfinishedPromotions()
-        let formerNames = FormerNames.of(
-            manifests, among: try ManifestMemory.all(in: view).map(\.record), in: view)
+        let formerNames = OwnerBook.formerNames(
+            of: manifests, among: try ManifestMemory.all(in: view).map(\.record), in: view)
         self.evicted = evicted
-        orphanOwners = Set(FormerNames.orphanOwners(manifests, formerNames).keys)
+        orphanOwners = Set(OwnerBook.orphanOwners(manifests, formerNames).keys)
         intended = Dictionary(
             (unfinished?.records ?? []).map { ($0.target, $0) }, uniquingKeysWith: { $1 })
         exchangedFolders = (unfinished?.folders ?? []).map { $0 + "/" }
