@@ -228,7 +228,7 @@ final class ExportFolder {
         for name: String, in parent: Descriptor, path: String
     ) throws(Errno) -> (DirectoryEntry, Descriptor) {
         for _ in 0..<100 {
-            let fresh = stem(of: name) + RandomBytes.hex(8)
+            let fresh = stem(of: name) + randomHex(8)
             let hidden = DirectoryEntry(folder: parent, name: fresh, path: path)
             try retryingLibc("mkdir", path) { mkdirat(parent.number, fresh, 0o755) }
             do throws(Errno) {

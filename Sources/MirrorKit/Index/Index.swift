@@ -410,22 +410,23 @@ extension Index {
 /// A run may rely on them while it is the only one that changes rows, and nothing has changed them since
 /// they were read.
 final class RowsState: Sendable {
-    private struct State {
-        var mark = RowsMark()
-        var runs = 0
+    private static let lastMark = Atomic(0)
+    /// The mark differs from all others of the process; `runs` are under way.
+    private let state = Mutex((mark: RowsState.freshMark(), runs: 0))
+
+    private static func freshMark() -> Int {
+        lastMark.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    private let state = Mutex(State())
-
     /// What a plan notes before it reads rows; nil while a run may change them.
-    var mark: RowsMark? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
+    var mark: Int? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
 
     /// Notes that a run begins. Returns its mark if the rows are those of the mark that its plan has.
-    func beginRun(since planned: RowsMark?) -> RowsMark? {
+    func beginRun(since planned: Int?) -> Int? {
         state.withLock { state in
-            let areSame = state.runs == 0 && state.mark === planned
+            let areSame = state.runs == 0 && state.mark == planned
             state.runs += 1
-            state.mark = RowsMark()
+            state.mark = RowsState.freshMark()
             return areSame ? state.mark : nil
         }
     }
@@ -434,16 +435,16 @@ final class RowsState: Sendable {
     func endRun() {
         state.withLock { state in
             state.runs -= 1
-            state.mark = RowsMark()
+            state.mark = RowsState.freshMark()
         }
     }
 
     /// Notes that rows change otherwise; before they do, and after.
-    func change() { state.withLock { $0.mark = RowsMark() } }
+    func change() { state.withLock { $0.mark = RowsState.freshMark() } }
 
     /// Whether the rows are still those of a mark, but for what its own run changed.
-    func areThose(of mark: RowsMark?) -> Bool {
+    func areThose(of mark: Int?) -> Bool {
         guard let mark else { return false }
-        return state.withLock { $0.mark === mark }
+        return state.withLock { $0.mark == mark }
     }
 }

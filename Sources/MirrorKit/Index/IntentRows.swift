@@ -79,7 +79,7 @@ extension Row {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {
         case nil, .partName: return path
-        case .longPath where HiddenName.isHidden(PathText.name(of: path)):
+        case .longPath where Target.isHidden(PathText.name(of: path)):
             // It is longer than the path of the target that it stands beside.
             guard Target.flaw(in: PathText.folder(of: path) + "/f") == nil else {
                 throw nonsense()
@@ -139,8 +139,7 @@ extension Database {
         }
         let id = lastRow
         for path in journal.removals {
-            try execute("INSERT OR REPLACE INTO set_removals (set_id, path) VALUES (?, ?)")
-            {
+            try execute("INSERT OR REPLACE INTO set_removals (set_id, path) VALUES (?, ?)") {
                 $0.add(id)
                 $0.add(path)
             }
@@ -220,7 +219,7 @@ extension Database {
         try all("SELECT path FROM hidden_files ORDER BY path") {
             (row: inout Row) throws(IndexError) in
             let path = try row.placePath()
-            guard HiddenName.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
+            guard Target.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
             return path
         }
     }

@@ -173,7 +173,7 @@ extension Row {
     /// A row of `parts`; provenances and milestones are read separately.
     fileprivate mutating func part() throws(IndexError) -> PartRecord {
         let name = try text()
-        if !PartName.isPart(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }
+        if !PartRecord.isName(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }
         let target = try target()
         let kind = try text()
         let digest = try namedDigest()

@@ -99,7 +99,7 @@ final class TreePartStore: PartStore {
 
     /// The path of a file whose bytes no later run resumes.
     static func passingPath(for target: Target) -> String {
-        path(of: PartName.passing(for: target))
+        path(of: PartRecord.passingName(for: target))
     }
 
     /// Makes a new, empty file, mode 0644, in an open `tmp/`.

@@ -204,7 +204,7 @@ final class Promoter: Sendable {
             intents.all.map { (PathText.name(of: $0.staged), $0.stagedInode) },
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
-        where PartName.isPart(name) && !promised.contains(name) {
+        where PartRecord.isName(name) && !promised.contains(name) {
             // What an exchange brought out under a part's name may be another program's file.
             let entry = DirectoryEntry(
                 folder: folder, name: name, path: TreePartStore.path(of: name))

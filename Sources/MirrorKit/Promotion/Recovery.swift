@@ -279,7 +279,7 @@ struct Leftovers {
         var names: Set<[UInt8]> = []
         if let folder = try tree.root.folder(Area.tmp.rawValue) {
             let known = Set(rows.map { Array($0.utf8) })
-            for name in try folder.names(path: "tmp") where PartName.isPart(name) {
+            for name in try folder.names(path: "tmp") where PartRecord.isName(name) {
                 let path = TreePartStore.path(of: name)
                 if known.contains(Array(name.utf8)) {
                     names.insert(Array(name.utf8))

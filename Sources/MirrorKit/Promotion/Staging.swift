@@ -36,7 +36,7 @@ struct Staging {
                 if isNear, makesUnnamed,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
-                        trial: PartName.passing(for: landing.target))
+                        trial: PartRecord.passingName(for: landing.target))
                 {
                     let path = TreePartStore.passingPath(for: landing.target)
                     try file.writeConfirmed(bytes, path: path, with: &readBack)
@@ -167,7 +167,7 @@ struct Staging {
         let path =
             isNear
             ? TreePartStore.passingPath(for: landing.target)
-            : HiddenName.freshPath(for: landing.target)
+            : landing.target.freshHiddenPath()
         if !isNear { try note(hidden: path) }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
     }
@@ -199,7 +199,7 @@ struct Staging {
         let needsFlush = groupDevice != status.device
         return StagedFile(
             landing: landing, path: path,
-            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil, stamp: status.stamp,
+            aside: isKept ? landing.target.freshHiddenPath() : nil, stamp: status.stamp,
             file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
             isUnnamed: isUnnamed, isDisposable: isDisposable)
     }

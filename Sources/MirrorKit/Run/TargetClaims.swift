@@ -136,7 +136,7 @@ struct StepClaims: ~Copyable {
     private let mailbox: Mailbox<RunMessage>
     private let heldByCaller: [FileLease]
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
-    private var rowsMark: RowsMark?
+    private var rowsMark: Int?
     /// The folded paths of the targets that the run's manifests give to their resources, and of the
     /// folders above them; nil until a server chooses a name.
     ///

@@ -1,5 +1,6 @@
 internal import MirrorManifests
 internal import MirrorModel
+internal import MirrorSystem
 internal import Synchronization
 
 /// The targets of all owners: manifests of a run, and manifests that the root remembers.
@@ -93,7 +94,7 @@ extension OwnerBook {
     ) -> [String: Int] {
         formerNames(
             of: manifests, among: records,
-            root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
+            root: view.root.map { resolvedPath($0.path) ?? $0.path } ?? "")
     }
 
     /// The manifests that give up targets which they no longer name, by their owners in rows.

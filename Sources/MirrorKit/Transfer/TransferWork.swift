@@ -93,7 +93,7 @@ extension TransferWork {
                 let found: Mutex<TrustedPart?>
                 do throws(Errno) {
                     found = Mutex(
-                        try PartTrust.establish(
+                        try TrustedPart.establish(
                             record, file: file, other: other, isCancelled: { cancellation.isSet }))
                 } catch { throw MirrorError(error, target: record.target) }
                 pipeline.submit { digests in

@@ -203,7 +203,7 @@ final class FolderWatch {
 
     /// The place of a file and, for a link, the place of its destination.
     private static func places(_ path: String) -> [(folder: String, name: String)] {
-        let places = [LocalManifest.canonical(path)] + [resolvedPath(path)].compactMap { $0 }
+        let places = [canonicalPath(path)] + [resolvedPath(path)].compactMap { $0 }
         return Set(places).compactMap { path in
             guard let slash = path.lastIndex(of: "/") else { return nil }
             let folder = slash == path.startIndex ? "/" : String(path[..<slash])

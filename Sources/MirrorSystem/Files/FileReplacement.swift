@@ -74,7 +74,7 @@ package struct FileReplacement {
     /// Makes the new file, and locks it.
     private func make() throws(Errno) -> (name: String, file: Descriptor) {
         while true {
-            let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
+            let name = folderPath + "/" + FileReplacement.stem + randomHex(8)
             // What was closed to others stays so while it is written.
             let file = try FileReplacement.open(
                 name, O_RDWR | O_CREAT | O_EXCL, mode: before == nil ? 0o666 : 0o600, for: path)

@@ -205,7 +205,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open()
         let target = try Target("Documents/a")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: 10,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())

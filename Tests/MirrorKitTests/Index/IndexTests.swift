@@ -165,7 +165,7 @@ extension IndexSuite {
         try open().close()
         let root = try RootDirectory(opening: folder.path)
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let left = "\(temporary)/.index-copy-\(RandomBytes.hex(4))"
+        let left = "\(temporary)/.index-copy-\(randomHex(4))"
         try #require(mkdir(left, 0o700) == 0)
         try #require(creat(left + "/index.sqlite", 0o600) >= 0)
         let copy = try PrivateCopy.make(from: root.openFolder(".mirror"), path: "/nowhere")

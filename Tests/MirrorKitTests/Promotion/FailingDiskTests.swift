@@ -33,7 +33,7 @@ import Testing
         var probe = PromotionProbe()
         probe.flushError = { Errno(number: number, call: "syncfs", path: "disk") }
         let tree = try PromotionTree(try TemporaryFolder(), probe)
-        let name = PartName.fresh(for: try Target("Caches/other"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/other"), identity: .anonymous)
         try tree.folder.write("part", to: "tmp/" + name)
         try tree.folder.write("no part", to: "tmp/kept.txt")
         let failure = await tree.promote(try tree.landing("Caches/a", "x")).failure
@@ -66,7 +66,7 @@ import Testing
         let disk = try SmallFileSystem(bytes: 2 << 20, at: folder.path + "/tmp")
         let tree = try PromotionTree(folder)
         let old = try await tree.put(path, "old")
-        let name = PartName.fresh(for: try Target(path), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("newer", to: "tmp/" + name)
         let landing = try tree.landing(
             path, "newer", content: .part(name, tree.stamp(ofPart: name)), over: .ours(old.stamp))
@@ -77,7 +77,7 @@ import Testing
             try database.hiddenFiles()
         }
         #expect(hidden.isEmpty)
-        let wrong = PartName.fresh(for: try Target(path), identity: .anonymous)
+        let wrong = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("wrong", to: "tmp/" + wrong)
         let refused = try tree.landing(
             path, "other", content: .part(wrong, tree.stamp(ofPart: wrong)), over: .ours(old.stamp))
@@ -102,7 +102,7 @@ import Testing
 
     @Test func aHiddenFileWithoutAnIntentIsRemoved() async throws {
         let tree = try PromotionTree()
-        let path = "Caches/a/" + HiddenName.fresh(for: try Target("Caches/a/f"))
+        let path = "Caches/a/" + (try Target("Caches/a/f").freshHiddenName())
         try tree.folder.write("half", to: path)
         try tree.folder.write("theirs", to: "Caches/a/.f.mirror-notes")
         try tree.index.write { (batch: inout Database) throws(IndexError) in

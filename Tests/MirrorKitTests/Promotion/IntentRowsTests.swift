@@ -66,8 +66,8 @@ import Testing
         let target = try Target(path)
         var intent = try Self.intent(path, isFull: true)
         intent = PromotionIntent(
-            kind: .landing, staged: HiddenName.freshPath(for: target),
-            aside: HiddenName.freshPath(for: target), stagedInode: 1, replaces: true,
+            kind: .landing, staged: target.freshHiddenPath(),
+            aside: target.freshHiddenPath(), stagedInode: 1, replaces: true,
             record: intent.record)
         intent.id = try put([intent])[0]
         #expect(try read() == [intent])

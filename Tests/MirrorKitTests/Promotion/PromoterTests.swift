@@ -45,7 +45,7 @@ import Testing
         let store = TreePartStore(root: tree.root, index: tree.index)
         let target = try Target("Caches/a")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: nil,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
@@ -65,7 +65,7 @@ import Testing
 
     @Test func aPartOfAnotherSizeIsRefused() async throws {
         let tree = try PromotionTree()
-        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("longer than said", to: "tmp/" + name)
         let landing = try tree.landing(
             "Caches/a", "short", content: .part(name, tree.stamp(ofPart: name)))
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [true, false])
     func aPartThatChangedIsReadAgain(isReplaced: Bool) async throws {
         let tree = try PromotionTree()
-        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("right", to: "tmp/" + name)
         let stamp = try tree.stamp(ofPart: name)
         if isReplaced { unlink(tree.folder.path + "/tmp/" + name) }

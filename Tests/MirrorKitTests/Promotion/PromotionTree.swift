@@ -61,7 +61,7 @@ final class PromotionTree: Sendable {
     func landingOfPart(_ path: String, _ text: String) throws -> Landing {
         let target = try Target(path)
         let digest = ByteHasher.digest(.sha256, of: Array(text.utf8))
-        let name = PartName.fresh(for: target, identity: .digest(digest))
+        let name = PartRecord.freshName(for: target, identity: .digest(digest))
         let provenance = Provenance(
             source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
         try index.write { (batch: inout Database) throws(IndexError) in

@@ -278,7 +278,7 @@ import Testing
         let folder = try TemporaryFolder()
         let target = try Target("Caches/f")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: nil,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
@@ -300,7 +300,7 @@ import Testing
         let target = try Target("Caches/a")
         let parts = (0..<3).map { _ in
             PartRecord(
-                name: PartName.fresh(for: target, identity: .anonymous), target: target,
+                name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
                 identity: .anonymous, total: nil,
                 provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
                 validators: Validators())

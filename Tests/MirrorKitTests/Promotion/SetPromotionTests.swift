@@ -130,7 +130,9 @@ import Testing
         let ground = try await Ground(.exchange)
         _ = try await ground.promote()
         let target = try Target(Way.exchange.rawValue)
-        let (empty, full) = (PartName.passing(for: target), PartName.passing(for: target))
+        let (empty, full) = (
+            PartRecord.passingName(for: target), PartRecord.passingName(for: target)
+        )
         for name in [empty, empty + "/deep"] {
             #expect(mkdir(ground.folder.path + "/tmp/" + name, 0o755) == 0)
         }

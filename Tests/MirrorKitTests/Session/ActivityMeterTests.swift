@@ -100,7 +100,7 @@ import Testing
         let path = folder.path + "/m.json"
         try folder.write(Array(text.utf8), to: "m.json")
         let meter = ActivityMeter()
-        _ = try LocalManifest.read(path, meter: meter)
+        _ = try ManifestLoader.readFile(at: path, meter: meter)
         #expect(meter.activity.number == 1)
         var offsets: [Int] = []
         let file = open(path, O_RDONLY | O_CLOEXEC)

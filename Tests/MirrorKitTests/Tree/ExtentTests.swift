@@ -24,7 +24,7 @@ import Testing
     /// A part with these ranges written and logged.
     private func part(_ ranges: [Range<Int>]) throws -> (PartRecord, PartFile) {
         let record = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: 1000,
             provenance: Provenance(
                 source: SourceKey(text: "https://a/b"), answeredBy: "https://a/b"),
@@ -53,7 +53,7 @@ import Testing
     private func trust(
         _ record: PartRecord, _ file: PartFile
     ) throws -> (length: Int64, rangesBeyond: [Range<Int64>], sha256: Digest) {
-        let trusted = try PartTrust.establish(record, file: file, other: .md5)
+        let trusted = try TrustedPart.establish(record, file: file, other: .md5)
         guard let trusted else { throw Errno(number: 4, call: "test", path: "") }
         return (trusted.length, trusted.rangesBeyond, trusted.sha256.snapshot())
     }
