@@ -20,11 +20,11 @@ final class ReadingThrottle {
     private let rateLimit: RateLimit?
     private let chunks: ChunkPool
     private let observer: any TransferObserver
-    private let clock: LoopClock
+    private let clock: SystemClock
 
     init(
         _ configuration: Configuration, chunks: ChunkPool, observer: any TransferObserver,
-        clock: LoopClock
+        clock: SystemClock
     ) {
         // At least two buffers fit for each transfer.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
