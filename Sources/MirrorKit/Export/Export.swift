@@ -128,7 +128,7 @@ struct ExportChoice {
     private func hasFile(_ record: IndexRecord?) throws -> Bool {
         guard let record, let root = view.root else { return false }
         var scan = StatCursor(root)
-        guard case .file(let stamp, _) = try scan.look(at: record.target) else { return false }
+        guard case .file(let stamp) = try scan.look(at: record.target) else { return false }
         if stamp == record.stamp { return true }
         guard stamp.size == record.stamp.size else { return false }
         let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)

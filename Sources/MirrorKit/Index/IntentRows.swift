@@ -239,7 +239,7 @@ extension Database {
         for intent in try intents()
         where sets.contains(where: { $0.contains(intent) }) {
             // The rename kept the inode; the stamp is told apart later, and the file is read then.
-            if case .file(let stamp, _)? = try? scan.look(at: intent.record.target),
+            if case .file(let stamp)? = try? scan.look(at: intent.record.target),
                 stamp.inode == intent.stagedInode, stamp.size == intent.record.stamp.size
             {
                 promoted.append(String(intent.id))

@@ -37,7 +37,7 @@ extension ScanFindings {
             for orphan in candidates[hash] ?? [] {
                 let target = view.wanted.target(of: entry)
                 guard CaseFolding.fold(target.path) == CaseFolding.fold(orphan.target.path),
-                    case .file(let stamp, _) = try? names.look(at: target), stamp == orphan.stamp,
+                    case .file(let stamp) = try? names.look(at: target), stamp == orphan.stamp,
                     let position = steps.position(of: target)
                 else { continue }
                 switch steps[position].existing {
@@ -69,7 +69,7 @@ extension ScanFindings {
             path[at] ^= 0x20
         }
         guard let other = try? Target(String(decoding: path, as: UTF8.self)), other != target,
-            case .file(let seen, _) = try? cursor.look(at: other)
+            case .file(let seen) = try? cursor.look(at: other)
         else { return false }
         return seen == stamp
     }

@@ -44,7 +44,7 @@ struct TreeSources {
             for digest in [record.sha256, record.otherDigest].compactMap(\.self)
             where files[digest] == nil {
                 guard starts.contains(digest.start) else { continue }
-                guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent
+                guard case .file(let stamp) = try scan?.look(at: record.target) ?? .absent
                 else { continue }
                 if stamp == record.stamp || TreeSources.adopts(record, stamp, findings.steps) {
                     files[digest] = (record.target, record.stamp.size)

@@ -339,7 +339,7 @@ struct TreeListing {
     private func entry(
         _ name: String, _ row: ServedFile, _ scan: inout StatCursor
     ) throws(MirrorError) -> ServedListing.Entry? {
-        guard case .file(let stamp, _) = try scan.look(at: row.target) else { return nil }
+        guard case .file(let stamp) = try scan.look(at: row.target) else { return nil }
         return ServedListing.Entry(
             name: name,
             file: ServedListing.File(

@@ -65,7 +65,7 @@ extension ManifestRegister {
                     continue
                 }
                 let target = try cursor.rowTarget()
-                guard case .file(let stamp, _) = try scan.look(at: target) else { continue }
+                guard case .file(let stamp) = try scan.look(at: target) else { continue }
                 if !deletes {
                     report.left.append(target)
                 } else if stamp == row.stamp || row.hasBytes(of: target, stamp, in: folder) {

@@ -134,7 +134,7 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         try folder.write("new", to: "Caches/a")
         var scan = StatCursor(root)
-        guard case .file(let stamp, _) = try scan.look(at: try Target("Caches/a")) else {
+        guard case .file(let stamp) = try scan.look(at: try Target("Caches/a")) else {
             Issue.record("no file")
             return
         }
