@@ -60,7 +60,7 @@ enum FieldProperties {
     }
 
     private static let disposition: @Sendable ([UInt8]) -> String? = { bytes in
-        guard let name = ContentDisposition.fileName(bytes) else { return nil }
+        guard let name = head(bytes, [.contentDisposition]).suggestedName else { return nil }
         let isSound = (try? Target("Caches/" + name)) != nil
         return firstFlaw(
             (!name.isEmpty && name != "." && name != "..", "no name"),
@@ -75,11 +75,10 @@ enum FieldProperties {
 
     /// The lines are those of Cache-Control, Expires, Age and Date.
     private static let cacheControl: @Sendable ([UInt8]) -> String? = { bytes in
-        let lines = bytes.split(separator: 0x0A, maxSplits: 3, omittingEmptySubsequences: false)
-        let control = CacheControl(lines[0])
-        if let age = control.maxAge, age < 0 { return "max-age \(age)" }
         let names: [HeaderName] = [.cacheControl, .expires, .age, .date]
         let head = head(bytes, names)
+        let control = head.cacheControl
+        if let age = control.maxAge, age < 0 { return "max-age \(age)" }
         for received in [Instant(seconds: 1_700_000_000), Instant(milliseconds: .max)] {
             guard let end = head.freshUntil(received: received) else { continue }
             if end < received { return "fresh until before it came" }
@@ -89,7 +88,7 @@ enum FieldProperties {
     }
 
     private static let reprDigest: @Sendable ([UInt8]) -> String? = { bytes in
-        let digests = ReprDigest.digests(bytes)
+        let digests = head(bytes, [.reprDigest]).reprDigests
         let text = digests.map { digest in
             let value = digest.integrity.drop { $0 != "-" }.dropFirst()
             return (digest.algorithm == .sha256 ? "sha-256" : "sha-512") + "=:\(value):"
@@ -99,7 +98,8 @@ enum FieldProperties {
             (digests.map(\.algorithm) == digests.map(\.algorithm).sorted(by: >), "the order"),
             (digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == .sha512 }, "weak"),
             (
-                ReprDigest.digests(Array(text.joined(separator: ", ").utf8)) == digests,
+                head(Array(text.joined(separator: ", ").utf8), [.reprDigest]).reprDigests
+                    == digests,
                 "printed: \(text)"
             ))
     }

@@ -11,14 +11,14 @@ enum HeadProperties {
         var heads: [ResponseHead] = []
         var isOver = false
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
-            let progress = collector.take(line: line + [0x0A])
-            if isOver, progress != .more { return "something after the end: \(progress)" }
-            switch progress {
-            case .more: continue
-            case .refused: isOver = true
-            case .head(let head):
+            do throws(Refusal) {
+                guard let head = try collector.take(line: line + [0x0A]) else { continue }
+                if isOver { return "a head after the end: \(head)" }
                 isOver = true
                 heads.append(head)
+            } catch {
+                if isOver { return "a refusal after the end: \(error)" }
+                isOver = true
             }
         }
         return heads.first.flatMap(flaw)
@@ -54,7 +54,7 @@ enum HeadProperties {
 
     private static func framingFlaw(of head: ResponseHead) -> String? {
         let codings = head.values(of: .transferEncoding)
-        do throws(FramingError) {
+        do throws(Refusal) {
             let framing = try Framing.judge(head)
             let length = head.values(of: .contentLength)
             switch framing {
@@ -73,7 +73,7 @@ enum HeadProperties {
             case .none: return head.status == 204 || head.status == 304 ? nil : "no body"
             }
         } catch {
-            let text = error.description
+            let text = error.cause
             return text.unicodeScalars.allSatisfy { $0.value >= 0x20 }
                 ? nil : "unprintable: \(text)"
         }

@@ -24,7 +24,7 @@ import Testing
     static let figures: [Figure] = [
         Figure("transfers.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
         Figure(
-            "transfers.md", "a body of \(mebibytes(RequestDraft.leastLong)) or more over HTTP/1.1"),
+            "transfers.md", "a body of \(mebibytes(RequestPlan.leastLong)) or more over HTTP/1.1"),
         Figure("security.md", "\(kibibytes(ActiveRequest.headerLimit)) of headers"),
         Figure("transfers.md", "between 0 and \(seconds(TransferPolicy.firstCeiling)), 1, 2"),
         Figure("transfers.md", "8, 16, \(seconds(TransferPolicy.highestCeiling)) s"),

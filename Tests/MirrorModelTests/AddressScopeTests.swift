@@ -13,7 +13,7 @@ import Testing
             ([], false), ([1, 2, 3], false),
         ] as [([UInt8], Bool)])
     func ipv4AddressesHaveTheirScope(address: [UInt8], isPublic: Bool) {
-        #expect(AddressScope.isPublic(address) == isPublic)
+        #expect(Host.isPublic(address) == isPublic)
     }
 
     private func v6(_ prefix: [UInt8], _ suffix: [UInt8]) -> [UInt8] {
@@ -32,6 +32,6 @@ import Testing
             ([0x20, 2, 192, 168, 0, 1], [1], false),
         ] as [([UInt8], [UInt8], Bool)])
     func ipv6AddressesHaveTheirScope(prefix: [UInt8], suffix: [UInt8], isPublic: Bool) {
-        #expect(AddressScope.isPublic(v6(prefix, suffix)) == isPublic)
+        #expect(Host.isPublic(v6(prefix, suffix)) == isPublic)
     }
 }

@@ -3,10 +3,10 @@ import Testing
 
 /// The header fields that a decided request is sent with, to the byte.
 @Suite struct RequestPlanTests {
-    private func fields(_ change: (inout RequestDraft) throws -> Void) throws -> [String] {
-        var plan = RequestDraft(source: 0, url: try SourceURL("https://a.example/f"))
+    private func fields(_ change: (inout RequestPlan) throws -> Void) throws -> [String] {
+        var plan = RequestPlan(source: 0, url: try SourceURL("https://a.example/f"))
         try change(&plan)
-        return RequestPlan(plan).fields.map { "\($0.name): \($0.value)" }
+        return plan.fields.map { "\($0.name): \($0.value)" }
     }
 
     private static let date = HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT")

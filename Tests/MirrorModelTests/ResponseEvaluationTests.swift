@@ -33,11 +33,11 @@ import Testing
         let record = try PartRecord(
             name: "x", target: Target("Caches/f"), identity: identity ?? .anonymous, total: total,
             provenance: Self.provenance, validators: validators)
-        var plan = RequestDraft(source: 0, url: try url(answeredBy))
+        var plan = RequestPlan(source: 0, url: try url(answeredBy))
         plan.offset = 4
         plan.ifRange = validators.strong
         return ResponseEvaluator(
-            plan: RequestPlan(plan), source: source, part: PartState(record, length: 4),
+            plan: plan, source: source, part: PartState(record, length: 4),
             expectation: Expectation(size: size, digests: digests))
     }
 
@@ -317,10 +317,10 @@ import Testing
         let tag = try #require(EntityTag("\"a\""))
         let validators = Validators(entityTag: tag, strong: .entityTag(tag))
         let sha256 = try #require(Self.pin)
-        var plan = RequestDraft(source: 0, url: try url())
+        var plan = RequestPlan(source: 0, url: try url())
         plan.condition = .local(validators)
         return ResponseEvaluator(
-            plan: RequestPlan(plan), source: Self.key,
+            plan: plan, source: Self.key,
             local: LocalVersion(
                 provenance: Self.provenance, validators: validators, size: 1, sha256: sha256))
     }
@@ -341,13 +341,13 @@ import Testing
         ] as [(Int, [(String, String)], Kind)])
     func plainAnswers(status: Int, fields: [(String, String)], kind: Kind) throws {
         let plain = ResponseEvaluator(
-            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
         #expect(judge(plain, status, fields) == kind)
     }
 
     @Test func whatIsDeclaredIsHeldAgainstTheHead() throws {
         var evaluator = ResponseEvaluator(
-            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
         evaluator.expectation = Expectation(size: 11)
         #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.sizeMismatch))
         evaluator.expectation = Expectation()
@@ -361,7 +361,7 @@ import Testing
 
     @Test func loginPagesAreNoArtifacts() throws {
         var evaluator = ResponseEvaluator(
-            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
         let html = [("Content-Type", "text/html; charset=utf-8")]
         #expect(judge(evaluator, 200, html) == .receive(from: 0))
         evaluator.expectation = Expectation(refusesHTML: true)
@@ -377,9 +377,9 @@ import Testing
 
 extension RequestPlan {
     /// The plan with one thing decided otherwise.
-    fileprivate func with(_ change: (inout RequestDraft) -> Void) -> RequestPlan {
-        var draft = draft
-        change(&draft)
-        return RequestPlan(draft)
+    fileprivate func with(_ change: (inout RequestPlan) -> Void) -> RequestPlan {
+        var plan = self
+        change(&plan)
+        return plan
     }
 }

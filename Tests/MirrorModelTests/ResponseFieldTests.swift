@@ -71,12 +71,14 @@ import Testing
             ("attachment", nil), ("", nil),
         ] as [(String, String?)])
     func suggestedNamesAreLastComponents(text: String, name: String?) {
-        #expect(ContentDisposition.fileName(Array(text.utf8)) == name)
+        let head = ResponseHead(status: 200, [("Content-Disposition", text)])
+        #expect(head.suggestedName == name)
     }
 
     @Test func namesOutsideUTF8AreLatin1() {
-        let bytes = Array("attachment; filename=\"".utf8) + [0xE9, 0x22]
-        #expect(ContentDisposition.fileName(bytes) == "\u{e9}")
+        var head = ResponseHead(status: 200)
+        head.append(.contentDisposition, Array("attachment; filename=\"".utf8) + [0xE9, 0x22])
+        #expect(head.suggestedName == "\u{e9}")
     }
 
     private static let sha256OfNothing = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -89,7 +91,7 @@ import Testing
         ("sha-256=:\(sha256OfNothing):,", 0), ("sha-256=:\(sha256OfNothing):x", 0), ("", 0),
     ])
     func digestsOfTheWholeFileAreRead(text: String, count: Int) {
-        let digests = ReprDigest.digests(Array(text.utf8))
+        let digests = ResponseHead(status: 200, [("Repr-Digest", text)]).reprDigests
         #expect(digests.count == count)
         #expect(digests.allSatisfy { $0.hex.hasPrefix("e3b0c44298fc1c14") })
     }

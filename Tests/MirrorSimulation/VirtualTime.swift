@@ -22,8 +22,8 @@ final class VirtualTime: @unchecked Sendable {
     init(tellsStory: Bool = false) { self.tellsStory = tellsStory }
 
     /// The clock as a loop reads it.
-    var clock: LoopClock {
-        LoopClock(
+    var clock: SystemClock {
+        SystemClock(
             monotonic: { self.now }, threadBusy: { 0 },
             now: { Instant(milliseconds: 1_767_225_600_000 + self.now) })
     }

@@ -46,7 +46,7 @@ public struct Export: Sendable {
     ) async throws -> ExportReport {
         try await session.engine.scan { view, isCancelled in
             if case .path(let path) = destination {
-                try OwnFiles.refuse(path, amongFilesOf: session.root)
+                try refuseOwnFile(path, amongFilesOf: session.root)
             }
             var choice = try ExportChoice(
                 manifests, as: format, options: options, view: view, isCancelled: isCancelled)
@@ -128,7 +128,7 @@ struct ExportChoice {
     private func hasFile(_ record: IndexRecord?) throws -> Bool {
         guard let record, let root = view.root else { return false }
         var scan = StatCursor(root)
-        guard case .file(let stamp, _) = try scan.look(at: record.target) else { return false }
+        guard case .file(let stamp) = try scan.look(at: record.target) else { return false }
         if stamp == record.stamp { return true }
         guard stamp.size == record.stamp.size else { return false }
         let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)
@@ -240,7 +240,7 @@ final class ExportFolder {
         for name: String, in parent: Descriptor, path: String
     ) throws(Errno) -> (DirectoryEntry, Descriptor) {
         for _ in 0..<100 {
-            let fresh = stem(of: name) + RandomBytes.hex(8)
+            let fresh = stem(of: name) + randomHex(8)
             let hidden = DirectoryEntry(folder: parent, name: fresh, path: path)
             try retryingLibc("mkdir", path) { mkdirat(parent.number, fresh, 0o755) }
             do throws(Errno) {

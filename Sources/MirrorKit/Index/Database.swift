@@ -26,8 +26,7 @@ struct Database: ~Copyable, @unchecked Sendable {
     /// - Parameter folder: the folder whose descriptor appears in the name.
     init(_ name: String, flags: Int32, beneath folder: Descriptor? = nil) throws(IndexError) {
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(
-            name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
+        let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, Database.vfs)
         guard let handle else {
             logLength.deallocate()
             throw IndexError(code: code, words: "out of memory")

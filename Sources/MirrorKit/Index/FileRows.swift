@@ -1,24 +1,18 @@
 internal import MirrorModel
 
+private let insertion = """
+    INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
+    """
+
+private let replacement = """
+    UPDATE files SET (\(Schema.recordColumns)) = (\(Schema.recordParameters)) WHERE path = ?1
+    """
+
 /// Rows of `files` and `uses`: what mirror put where.
-enum FileRows {
-    static let selection = "SELECT \(Schema.recordColumns) FROM files"
-    /// All records in the order of their paths' bytes.
-    static let everyRecord = selection + " ORDER BY path"
-
-    private static let insertion = """
-        INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
-        """
-
-    private static let replacement = """
-        UPDATE files SET (\(Schema.recordColumns)) = (\(Schema.recordParameters)) WHERE path = ?1
-        """
-
+extension Database {
     /// The record of a target.
-    static func record(
-        for target: Target, in database: inout Database
-    ) throws(IndexError) -> IndexRecord? {
-        try database.first(selection + " WHERE path = ?") {
+    mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
+        try first(Schema.records + " WHERE path = ?") {
             $0.add(target.path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
@@ -26,10 +20,8 @@ enum FileRows {
     }
 
     /// The records of an owner, in the order of their paths' bytes.
-    static func records(
-        ownedBy owner: String, in database: inout Database
-    ) throws(IndexError) -> [IndexRecord] {
-        try database.all(selection + " WHERE owner = ? ORDER BY path") {
+    mutating func records(ownedBy owner: String) throws(IndexError) -> [IndexRecord] {
+        try all(Schema.records + " WHERE owner = ? ORDER BY path") {
             $0.add(owner)
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
@@ -37,11 +29,11 @@ enum FileRows {
     }
 
     /// The owners and stamps of the files under a folder.
-    static func files(
-        beneath folder: String, in database: inout Database
+    mutating func files(
+        beneath folder: String
     ) throws(IndexError) -> [(path: String, owners: Owners, stamp: FileStamp)] {
         // `0` follows `/`.
-        try database.all(
+        try all(
             """
             SELECT path, owner, size, modified, changed, inode FROM files
             WHERE path >= ? AND path < ? ORDER BY path
@@ -55,10 +47,10 @@ enum FileRows {
     }
 
     /// The first targets whose paths' bytes are not less than a text's, in their order.
-    static func targets(from path: String, limit: Int, in database: inout Database)
+    mutating func targets(from path: String, limit: Int)
         throws(IndexError) -> [Target]
     {
-        try database.all("SELECT path FROM files WHERE path >= ? ORDER BY path LIMIT ?") {
+        try all("SELECT path FROM files WHERE path >= ? ORDER BY path LIMIT ?") {
             $0.add(path)
             $0.add(Int64(limit))
         } read: { (row: inout Row) throws(IndexError) in
@@ -67,28 +59,26 @@ enum FileRows {
     }
 
     /// Writes a record in the place of the one that the target had, with another stamp where one is given.
-    static func put(
-        _ record: IndexRecord, stamp: FileStamp? = nil, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute(insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
+    mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
+        try execute(insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
     }
 
     /// Writes a record in the place of the one that the target has, with this stamp.
     ///
     /// Returns false, and writes nothing, when the target has none.
-    static func replace(_ record: IndexRecord, stamp: FileStamp, in database: inout Database)
+    mutating func replace(_ record: IndexRecord, stamp: FileStamp)
         throws(IndexError) -> Bool
     {
-        try database.execute(replacement) { $0.add(record, stamp: stamp) } > 0
+        try execute(replacement) { $0.add(record, stamp: stamp) } > 0
     }
 
     /// Notes in the record of a target that its source has confirmed it.
     ///
     /// Returns false, and writes nothing, when the target has none.
-    static func confirm(
-        _ target: Target, at now: Instant, freshUntil: Instant?, in database: inout Database
+    mutating func confirm(
+        _ target: Target, at now: Instant, freshUntil: Instant?
     ) throws(IndexError) -> Bool {
-        try database.execute("UPDATE files SET confirmed_at = ?, fresh_until = ? WHERE path = ?") {
+        try execute("UPDATE files SET confirmed_at = ?, fresh_until = ? WHERE path = ?") {
             $0.add(now.milliseconds)
             $0.add(freshUntil?.milliseconds)
             $0.add(target.path)
@@ -96,20 +86,16 @@ enum FileRows {
     }
 
     /// Writes the owners of a target.
-    static func setOwners(
-        _ owners: Owners, of target: Target, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute("UPDATE files SET owner = ? WHERE path = ?") {
+    mutating func setOwners(_ owners: Owners, of target: Target) throws(IndexError) {
+        try execute("UPDATE files SET owner = ? WHERE path = ?") {
             $0.add(owners.text)
             $0.add(target.path)
         }
     }
 
     /// Gives the row of an unchanged file the stamp that the file has now.
-    static func setStamp(
-        _ stamp: FileStamp, ofFileAt path: String, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute(
+    mutating func setStamp(_ stamp: FileStamp, ofFileAt path: String) throws(IndexError) {
+        try execute(
             "UPDATE files SET size = ?, modified = ?, changed = ?, inode = ? WHERE path = ?"
         ) {
             $0.add(stamp.size)
@@ -121,21 +107,19 @@ enum FileRows {
     }
 
     /// Forgets a target.
-    static func remove(_ target: Target, in database: inout Database) throws(IndexError) {
-        try remove(path: target.path, in: &database)
+    mutating func removeRecord(of target: Target) throws(IndexError) {
+        try removeRecord(path: target.path)
     }
 
     /// Forgets the target with a path.
-    static func remove(path: String, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM files WHERE path = ?") { $0.add(path) }
-        try database.execute("DELETE FROM uses WHERE path = ?") { $0.add(path) }
+    mutating func removeRecord(path: String) throws(IndexError) {
+        try execute("DELETE FROM files WHERE path = ?") { $0.add(path) }
+        try execute("DELETE FROM uses WHERE path = ?") { $0.add(path) }
     }
 
     /// Notes that a target was used, for eviction.
-    static func noteUse(
-        of target: Target, at instant: Instant, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
+    mutating func noteUse(of target: Target, at instant: Instant) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
             $0.add(target.path)
             $0.add(instant.milliseconds)
         }

@@ -26,17 +26,23 @@ final class Index: Sendable {
     private let nextCheckpoint = Atomic(Index.pagesToCheckpoint)
     /// Whether rows that a plan has read are still those of the index.
     let rows = RowsState()
+    /// A sentence for people when it was found damaged; nil otherwise.
+    let notice: String?
 
-    init(location: IndexLocation?, connection: consuming Database, isWriter: Bool) {
+    init(
+        location: IndexLocation?, connection: consuming Database, isWriter: Bool,
+        notice: String? = nil
+    ) {
+        self.notice = notice
         self.location = location
         self.connection = Mutex(connection)
         self.isWriter = isWriter
         damage = IndexDamage(markedBeside: isWriter ? location?.file : nil)
-        if let location { OpenIndexes.add(location.file) }
+        if let location { location.file.noteOpened() }
     }
 
     deinit {
-        if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
+        if !isClosed.load(ordering: .acquiring), let location { location.file.noteClosed() }
     }
 
     /// Whether it shows what other processes write.
@@ -163,7 +169,7 @@ final class Index: Sendable {
         runsConnection.withLock { $0 = nil }
         try indexed { () throws(IndexError) in
             try connection.withLock { database throws(IndexError) in
-                defer { if let location { OpenIndexes.remove(location.file) } }
+                defer { if let location { location.file.noteClosed() } }
                 // A flush that failed is not tried again (fsync(2)), and the run must not end well.
                 var failure = damage.failedFlush
                 if isWriter, !damage.isSeen, damage.isReachable {
@@ -191,14 +197,14 @@ extension Index {
     /// The parts of a target.
     func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
         try reading { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(for: target, in: &database)
+            try database.parts(for: target)
         }
     }
 
     /// The record of a target.
     func record(for target: Target) throws(MirrorError) -> IndexRecord? {
         try reading { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
     }
 
@@ -211,7 +217,7 @@ extension Index {
             var records: [IndexRecord?] = []
             do throws(IndexError) {
                 for target in targets {
-                    records.append(try FileRows.record(for: target, in: &database))
+                    records.append(try database.record(for: target))
                 }
                 try database.run("COMMIT")
             } catch {
@@ -230,8 +236,8 @@ extension Index {
     ) throws(MirrorError) -> [Target] {
         let (known, evicted) = try reading { (database: inout Database) throws(IndexError) in
             (
-                try FileRows.targets(from: text, limit: limit, in: &database),
-                try EvictedRows.files(in: &database)
+                try database.targets(from: text, limit: limit),
+                try database.evictedFiles()
             )
         }
         let left = evicted.lazy.map(\.target)
@@ -243,14 +249,14 @@ extension Index {
     /// The number of transfers at once that suited each host in earlier runs.
     func learnedLimits() throws(MirrorError) -> [Host: Int] {
         try reading { (database: inout Database) throws(IndexError) in
-            try HostRows.learnedLimits(in: &database)
+            try database.learnedLimits()
         }
     }
 
     /// The files that were left out of Caches or tmp for room, in the order of their paths' bytes.
     func evictedFiles() throws(MirrorError) -> [EvictedFile] {
         try reading { (database: inout Database) throws(IndexError) in
-            try EvictedRows.files(in: &database)
+            try database.evictedFiles()
         }
     }
 
@@ -261,8 +267,8 @@ extension Index {
     ) {
         try reading { (database: inout Database) throws(IndexError) in
             (
-                try IntentRows.intents(in: &database).map(\.record),
-                try JournalRows.journals(in: &database).compactMap(\.folder)
+                try database.intents().map(\.record),
+                try database.journals().compactMap(\.folder)
             )
         }
     }
@@ -270,7 +276,7 @@ extension Index {
     /// The account of the budget; nil if no run had one yet.
     func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in
-            try BudgetRow.account(in: &database)
+            try database.budgetAccount()
         }
     }
 
@@ -287,28 +293,28 @@ extension Index {
     /// All parts.
     func allParts() throws(MirrorError) -> [PartRecord] {
         try reading { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(in: &database)
+            try database.parts()
         }
     }
 
     /// The target whose name a server chose and the first success fixed; nil before.
     func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
         try readingBesideCommits { (database: inout Database) throws(IndexError) in
-            try ServerNameRows.target(of: key, in: &database)
+            try database.serverName(of: key)
         }
     }
 
     /// The manifests that this root remembers.
     func manifests() throws(MirrorError) -> [ManifestRecord] {
         try reading { (database: inout Database) throws(IndexError) in
-            try ManifestRows.manifests(in: &database)
+            try database.manifests()
         }
     }
 
     /// The runs that are remembered, the earliest first.
     func runs() throws(MirrorError) -> [RunRecord] {
         try reading { (database: inout Database) throws(IndexError) in
-            try RunRows.runs(in: &database)
+            try database.runs()
         }
     }
 
@@ -332,7 +338,7 @@ extension Index {
     /// Notes that a target was used.
     func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
-            try FileRows.noteUse(of: target, at: instant, in: &batch)
+            try batch.noteUse(of: target, at: instant)
         }
     }
 
@@ -340,7 +346,7 @@ extension Index {
     func remember(learnedLimits limits: [Host: Int]) throws(MirrorError) {
         if limits.isEmpty { return }
         try writing { (batch: inout Database) throws(IndexError) in
-            try HostRows.put(learnedLimits: limits, at: SystemClock.now(), in: &batch)
+            try batch.put(learnedLimits: limits, at: SystemClock.now())
         }
     }
 
@@ -350,15 +356,15 @@ extension Index {
     ) throws(MirrorError) {
         if evicted.isEmpty, readmitted.isEmpty { return }
         try writing { (batch: inout Database) throws(IndexError) in
-            for file in evicted { try EvictedRows.put(file, in: &batch) }
-            for target in readmitted { try EvictedRows.remove(target, in: &batch) }
+            for file in evicted { try batch.put(file) }
+            for target in readmitted { try batch.removeEvicted(target) }
         }
     }
 
     /// Adds bytes to what has been spent of the budget since a period began, by whatever run; returns all of it.
     func charge(_ bytes: Int64, since start: Instant) throws(MirrorError) -> BudgetAccount {
         try writing { (batch: inout Database) throws(IndexError) in
-            try BudgetRow.charge(bytes, since: start, in: &batch)
+            try batch.chargeBudget(bytes, since: start)
         }
     }
 
@@ -366,7 +372,7 @@ extension Index {
     func removeRecords(_ targets: [Target]) throws(MirrorError) {
         guard !targets.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for target in targets { try FileRows.remove(target, in: &batch) }
+            for target in targets { try batch.removeRecord(of: target) }
         }
     }
 
@@ -375,15 +381,15 @@ extension Index {
     /// - Parameter durably: whether that is on the disk before the call returns.
     func put(_ manifests: [ManifestRecord], durably: Bool = false) throws(MirrorError) {
         try writing(durably: durably) { (batch: inout Database) throws(IndexError) in
-            for manifest in manifests { try ManifestRows.put(manifest, in: &batch) }
+            for manifest in manifests { try batch.put(manifest) }
         }
     }
 
     /// Forgets a manifest, durably; what only it owned loses its row.
     func forgetManifest(named name: String) throws(MirrorError) {
         try changingRows(durably: true) { (batch: inout Database) throws(IndexError) in
-            try ManifestRows.release(allOf: name, in: &batch)
-            try ManifestRows.remove(named: name, in: &batch)
+            try batch.release(allOf: name)
+            try batch.removeManifest(named: name)
         }
     }
 
@@ -392,7 +398,7 @@ extension Index {
         guard !names.isEmpty else { return }
         let names = names.map { [$0.old, $0.new] }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for pair in names { try ManifestRows.rename(pair[0], to: pair[1], in: &batch) }
+            for pair in names { try batch.renameManifest(pair[0], to: pair[1]) }
         }
     }
 
@@ -401,14 +407,14 @@ extension Index {
         guard !owners.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
             for (target, owners) in owners {
-                try FileRows.setOwners(owners, of: target, in: &batch)
+                try batch.setOwners(owners, of: target)
             }
         }
     }
 
     /// Writes a run's row.
     func put(_ run: RunRecord) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try RunRows.put(run, in: &batch)
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(run)
         }
     }
 
@@ -432,22 +438,23 @@ extension Index {
 /// A run may rely on them while it is the only one that changes rows, and nothing has changed them since
 /// they were read.
 final class RowsState: Sendable {
-    private struct State {
-        var mark = RowsMark()
-        var runs = 0
+    private static let lastMark = Atomic(0)
+    /// The mark differs from all others of the process; `runs` are under way.
+    private let state = Mutex((mark: RowsState.freshMark(), runs: 0))
+
+    private static func freshMark() -> Int {
+        lastMark.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    private let state = Mutex(State())
-
     /// What a plan notes before it reads rows; nil while a run may change them.
-    var mark: RowsMark? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
+    var mark: Int? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
 
     /// Notes that a run begins. Returns its mark if the rows are those of the mark that its plan has.
-    func beginRun(since planned: RowsMark?) -> RowsMark? {
+    func beginRun(since planned: Int?) -> Int? {
         state.withLock { state in
-            let areSame = state.runs == 0 && state.mark === planned
+            let areSame = state.runs == 0 && state.mark == planned
             state.runs += 1
-            state.mark = RowsMark()
+            state.mark = RowsState.freshMark()
             return areSame ? state.mark : nil
         }
     }
@@ -456,16 +463,16 @@ final class RowsState: Sendable {
     func endRun() {
         state.withLock { state in
             state.runs -= 1
-            state.mark = RowsMark()
+            state.mark = RowsState.freshMark()
         }
     }
 
     /// Notes that rows change otherwise; before they do, and after.
-    func change() { state.withLock { $0.mark = RowsMark() } }
+    func change() { state.withLock { $0.mark = RowsState.freshMark() } }
 
     /// Whether the rows are still those of a mark, but for what its own run changed.
-    func areThose(of mark: RowsMark?) -> Bool {
+    func areThose(of mark: Int?) -> Bool {
         guard let mark else { return false }
-        return state.withLock { $0.mark === mark }
+        return state.withLock { $0.mark == mark }
     }
 }

@@ -24,32 +24,21 @@ struct IndexFile: Sendable {
     /// A path that leads to it through its descriptor; SQLite knows files by paths only.
     let folderPath: String
     /// The identity of the folder in this process, whatever path leads to it.
-    let identity: String
+    private let identity: String
+    let root: RootDirectory
 
     /// The path of the database.
     var path: String { folderPath + "/" + IndexFile.name }
-
-    /// What the files are, judged without changing a byte of them.
-    enum Verdict: Hashable {
-        /// There is no database, or an empty one.
-        case missing
-        /// A database that this mirror can work with.
-        case sound
-        /// A database of mirror's with other tables, from before they were fixed.
-        case former
-        /// A database of a later schema.
-        case newer(Int64)
-        /// No database, or not one of mirror's.
-        case damaged(String)
-    }
 
     /// Takes an open `.mirror/`.
     init(folder: Descriptor, root: RootDirectory) {
         let status = try? folder.status(path: ".mirror")
         let identity = status.map { "\($0.device) \($0.stamp.inode)" }
-        self.folder = identity.map { FolderFiles.shared(folder, $0) } ?? folder
-        let path = FolderFiles.path(of: self.folder) ?? root.path + "/.mirror"
+        self.folder = identity.map { IndexFile.shared(folder, $0) } ?? folder
+        let descriptor = openDescriptors + String(self.folder.number)
+        let path = access(descriptor, F_OK) == 0 ? descriptor : root.path + "/.mirror"
         folderPath = path
+        self.root = root
         self.identity = identity ?? path
     }
 
@@ -72,51 +61,60 @@ struct IndexFile: Sendable {
         }
     }
 
+    /// Whether there is a database with tables. No byte of the files is changed.
+    ///
+    /// Throws `damaged`, `former` or `newer` where this mirror cannot work with it. A database that this
+    /// process has open is not judged, because opening and closing it once more would drop the locks.
+    func isThere() throws(IndexError) -> Bool {
+        if !isOpen { return try judge() }
+        try refuseMarked()
+        return true
+    }
+
     /// Judges the database: by its header where no log is left over, else by a private copy of both,
     /// because opening it would carry the log into the file. Damage is looked at twice, since the disk
     /// may have failed a read.
     ///
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
-    func judge() throws(IndexError) -> Verdict {
+    private func judge() throws(IndexError) -> Bool {
         // SQLite opens the files beside the database by itself, and would wait for a pipe's writer.
-        do throws(Errno) {
+        let isThere = try filed { () throws(Errno) in
             for suffix in ["-journal", "-wal", "-shm"] { _ = try size(suffix: suffix) }
-        } catch { throw IndexError.file(error) }
-        // A mark is void if its database was removed.
-        if let verdict = verdictByMark {
-            do throws(Errno) { if try size() == nil { return .missing } } catch {
-                throw IndexError.file(error)
-            }
-            return verdict
+            return try size() != nil
         }
-        let verdict = try judgeOnce()
-        guard case .damaged = verdict else { return verdict }
-        return try judgeOnce()
+        // A mark is void if its database was removed.
+        if !isThere { return false }
+        try refuseMarked()
+        do throws(IndexError) { return try judgeOnce() } catch {
+            guard case .damaged = error else { throw error }
+            return try judgeOnce()
+        }
     }
 
-    /// The damage that an earlier opening found for certain; nil where it found none. The database is not
-    /// opened.
-    var verdictByMark: Verdict? {
-        has(.damaged) ? .damaged("as was found while it was in use") : nil
+    /// Throws where an earlier opening found damage for certain. The database is not opened.
+    private func refuseMarked() throws(IndexError) {
+        if has(.damaged) { throw .damaged("as was found while it was in use") }
     }
 
-    private func judgeOnce() throws(IndexError) -> Verdict {
+    private func judgeOnce() throws(IndexError) -> Bool {
         let copy: PrivateCopy
         let isDoubted = has(.doubted)
         let before = stamps
-        do throws(Errno) {
-            guard let size = try size(), size > 0 else { return .missing }
-            let log = try self.size(suffix: "-wal") ?? 0
-            guard log > 0 || isDoubted else { return try judgeHeader(fileSize: size) }
-            copy = try PrivateCopy.make(from: folder, path: folderPath)
-        } catch {
-            throw IndexError.file(error)
+        let (size, log) = try filed { () throws(Errno) in
+            (try self.size() ?? 0, try self.size(suffix: "-wal") ?? 0)
         }
-        let verdict = try judgeCopy(copy, thoroughly: isDoubted)
-        // While another process writes, the copy has parts of two states. SQLite reads under its locks.
-        if case .damaged = verdict, stamps != before { return .sound }
-        return verdict
+        if size == 0 { return false }
+        guard log > 0 || isDoubted else { return try judgeHeader(fileSize: size) }
+        copy = try filed { () throws(Errno) in
+            try PrivateCopy.make(from: folder, path: folderPath)
+        }
+        do throws(IndexError) { return try judgeCopy(copy, thoroughly: isDoubted) } catch {
+            // While another process writes, the copy has parts of two states. SQLite reads under its
+            // locks.
+            if case .damaged = error, stamps != before { return true }
+            throw error
+        }
     }
 
     private var stamps: [FileStamp?] {
@@ -172,77 +170,106 @@ struct IndexFile: Sendable {
 
     /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,
     /// application id at 68, big-endian.
-    private func judgeHeader(fileSize: Int64) throws(Errno) -> Verdict {
+    private func judgeHeader(fileSize: Int64) throws(IndexError) -> Bool {
         let path = ".mirror/" + IndexFile.name
-        let file = Descriptor(
-            owning: try retrying("openat", path) {
-                let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-                return linux_openat(folder.number, IndexFile.name, flags, 0)
-            })
-        let header = try file.bytes(at: 0, count: 100, path: path)
+        let header = try filed { () throws(Errno) in
+            let file = Descriptor(
+                owning: try retrying("openat", path) {
+                    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+                    return linux_openat(folder.number, IndexFile.name, flags, 0)
+                })
+            return try file.bytes(at: 0, count: 100, path: path)
+        }
         guard header.count == 100, header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
-            return .damaged("file is not a database")
+            throw .damaged("file is not a database")
         }
         func number(at offset: Int) -> Int64 {
             header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
         }
         let isOnePage = fileSize <= 65536 && number(at: 28) <= 1
-        return judge(
+        return try judge(
             version: number(at: 60), application: number(at: 68), isBare: isOnePage)
     }
 
-    private func judgeCopy(
-        _ copy: PrivateCopy, thoroughly: Bool
-    ) throws(IndexError) -> Verdict {
+    private func judgeCopy(_ copy: PrivateCopy, thoroughly: Bool) throws(IndexError) -> Bool {
         do throws(IndexError) {
             var database = try Database(
                 copy.path, flags: SQLITE_OPEN_READWRITE, beneath: folder)
             let version = try database.number("PRAGMA user_version")
             let application = try database.number("PRAGMA application_id")
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")
-            let verdict = judge(version: version, application: application, isBare: tables == 0)
-            guard verdict == .sound else { return verdict }
+            let isThere = try judge(
+                version: version, application: application, isBare: tables == 0)
+            if !isThere { return false }
             if thoroughly {
-                try IndexCheck.verifyAll(in: &database)
+                try database.verifyAll()
             } else {
-                try IndexCheck.check("quick_check", in: &database)
+                try database.runCheck("quick_check")
             }
-            return .sound
+            return true
         } catch {
-            if error.isUnreadable || error.isUnwritable { throw error }
-            return .damaged(error.damage ?? error.mirrorError.message)
+            switch error {
+            case .former, .newer: throw error
+            case _ where error.isUnreadable || error.isUnwritable: throw error
+            default: throw .damaged(error.damage ?? error.mirrorError.message)
+            }
         }
     }
 
-    private func judge(version: Int64, application: Int64, isBare: Bool) -> Verdict {
+    private func judge(
+        version: Int64, application: Int64, isBare: Bool
+    ) throws(IndexError) -> Bool {
         // A crash while the index was first made leaves a database without tables.
-        if version == 0, application == 0, isBare { return .missing }
-        if application == Schema.formerApplication { return .former }
-        guard application == Schema.application else { return .damaged("not an index of mirror") }
-        if version > Schema.version { return .newer(version) }
-        return version == Schema.version ? .sound : .damaged("schema version \(version)")
+        if version == 0, application == 0, isBare { return false }
+        if application == Schema.formerApplication { throw .former }
+        guard application == Schema.application else { throw .damaged("not an index of mirror") }
+        if version > Schema.version { throw .newer(version: version) }
+        if version < Schema.version { throw .damaged("schema version \(version)") }
+        return true
     }
 }
 
-/// The index files that this process has open in SQLite.
-///
-/// Such a file must not be opened and closed separately.
-enum OpenIndexes {
-    private static let counts = Mutex<[String: Int]>([:])
+/// Runs a call of the file system for the index.
+func filed<Value>(_ body: () throws(Errno) -> Value) throws(IndexError) -> Value {
+    do throws(Errno) { return try body() } catch { throw .file(error) }
+}
 
-    static func add(_ file: IndexFile) { counts.withLock { $0[file.identity, default: 0] += 1 } }
+// MARK: What this process has open
 
-    static func remove(_ file: IndexFile) {
-        counts.withLock {
-            let count = ($0[file.identity] ?? 0) - 1
-            $0[file.identity] = count > 0 ? count : nil
+extension IndexFile {
+    private static let openCounts = Mutex<[String: Int]>([:])
+
+    /// Whether this process has it open in SQLite. Then it must not be opened and closed separately.
+    var isOpen: Bool { IndexFile.openCounts.withLock { $0[identity] != nil } }
+
+    /// Counts an opening by SQLite.
+    func noteOpened() { IndexFile.openCounts.withLock { $0[identity, default: 0] += 1 } }
+
+    /// Counts a closing by SQLite.
+    func noteClosed() {
+        IndexFile.openCounts.withLock {
+            let count = ($0[identity] ?? 0) - 1
+            $0[identity] = count > 0 ? count : nil
         }
     }
 
-    static func contains(_ file: IndexFile) -> Bool {
-        counts.withLock { $0[file.identity] != nil }
+    private static let folders = Mutex<[String: @Sendable () -> Descriptor?]>([:])
+
+    /// The one descriptor that this process uses for a folder, as long as it is in use.
+    ///
+    /// The folder's identity selects it. SQLite's connections to a database share a lock file under
+    /// the path of the first.
+    private static func shared(_ folder: Descriptor, _ identity: String) -> Descriptor {
+        folders.withLock { folders in
+            if let known = folders[identity]?() { return known }
+            folders = folders.filter { $0.value() != nil }
+            folders[identity] = { [weak folder] in folder }
+            return folder
+        }
     }
 }
+
+private let openDescriptors = "/proc/self/fd/"
 
 /// Lets SQLite reach its files through a folder that is held open, not by the folder's name.
 ///
@@ -253,31 +280,7 @@ enum OpenIndexes {
 /// SQLite's usual file layer keeps such a path as it is instead of resolving it into names
 /// (sqlite3_vfs, xFullPathname). The last component is never followed: that layer opens with
 /// `O_NOFOLLOW`.
-enum FolderFiles {
-    private static let descriptors = "/proc/self/fd/"
-
-    /// A path to an open folder; nil where there is no /proc.
-    static func path(of folder: Descriptor) -> String? {
-        let path = descriptors + String(folder.number)
-        return access(path, F_OK) == 0 ? path : nil
-    }
-
-    private struct Weak: Sendable { weak var descriptor: Descriptor? }
-    private static let open = Mutex<[String: Weak]>([:])
-
-    /// The one descriptor that this process uses for a folder, as long as it is in use.
-    ///
-    /// The folder's identity selects it. SQLite's connections to a database share a lock file under
-    /// the path of the first.
-    static func shared(_ folder: Descriptor, _ identity: String) -> Descriptor {
-        open.withLock { open in
-            if let known = open[identity]?.descriptor { return known }
-            open = open.filter { $0.value.descriptor != nil }
-            open[identity] = Weak(descriptor: folder)
-            return folder
-        }
-    }
-
+extension Database {
     /// The name of the file layer for sqlite3_open_v2; nil stands for SQLite's own.
     static let vfs: String? = {
         guard let usual = sqlite3_vfs_find(nil) else { return nil }
@@ -295,7 +298,7 @@ enum FolderFiles {
             UnsafeMutablePointer<CChar>?
         ) -> Int32 = { layer, name, room, out in
             guard let name, let out else { return SQLITE_CANTOPEN }
-            guard strncmp(name, descriptors, descriptors.utf8.count) == 0 else {
+            guard strncmp(name, openDescriptors, openDescriptors.utf8.count) == 0 else {
                 return sqlite3_vfs_find(nil)?.pointee.xFullPathname?(layer, name, room, out)
                     ?? SQLITE_CANTOPEN
             }

@@ -30,18 +30,16 @@ struct PromotionIntent: Sendable, Hashable {
     }
 }
 
-/// Rows of `intents`: promotions that are under way.
-enum IntentRows {
-    private static let columns =
-        "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
-    private static let insertion =
-        "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
+private let columns =
+    "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
+private let insertion =
+    "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
+/// Rows of `intents`: promotions that are under way.
+extension Database {
     /// Writes an intent; returns its number.
-    static func put(
-        _ intent: PromotionIntent, in database: inout Database
-    ) throws(IndexError) -> Int64 {
-        try database.execute(insertion) {
+    mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
+        try execute(insertion) {
             $0.add(intent.kind.rawValue)
             $0.add(intent.staged)
             $0.add(intent.aside)
@@ -49,12 +47,12 @@ enum IntentRows {
             $0.add(intent.replaces ? 1 : 0)
             $0.add(intent.record, stamp: intent.record.stamp)
         }
-        return database.lastRow
+        return lastRow
     }
 
     /// The intents that were not settled, in the order in which they were written.
-    static func intents(in database: inout Database) throws(IndexError) -> [PromotionIntent] {
-        try database.all("SELECT id, \(columns) FROM intents ORDER BY id") {
+    mutating func intents() throws(IndexError) -> [PromotionIntent] {
+        try all("SELECT id, \(columns) FROM intents ORDER BY id") {
             (row: inout Row) throws(IndexError) in
             let id = try row.int()
             guard let kind = PromotionIntent.Kind(rawValue: try row.text()) else {
@@ -68,9 +66,9 @@ enum IntentRows {
     }
 
     /// Forgets intents that were settled, by their numbers.
-    static func remove(_ numbers: [Int64], in database: inout Database) throws(IndexError) {
+    mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
         for number in numbers {
-            try database.execute("DELETE FROM intents WHERE id = ?") { $0.add(number) }
+            try execute("DELETE FROM intents WHERE id = ?") { $0.add(number) }
         }
     }
 }
@@ -81,7 +79,7 @@ extension Row {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {
         case nil, .partName: return path
-        case .longPath where HiddenName.isHidden(PathText.name(of: path)):
+        case .longPath where Target.isHidden(PathText.name(of: path)):
             // It is longer than the path of the target that it stands beside.
             guard Target.flaw(in: PathText.folder(of: path) + "/f") == nil else {
                 throw nonsense()
@@ -123,12 +121,10 @@ struct SetJournal: Sendable, Hashable {
 }
 
 /// Rows of `sets` and `set_removals`: the journals of promotions of whole sets that are under way.
-enum JournalRows {
+extension Database {
     /// Writes a journal with its removals; returns its number.
-    static func put(
-        _ journal: SetJournal, in database: inout Database
-    ) throws(IndexError) -> Int64 {
-        try database.execute(
+    mutating func put(_ journal: SetJournal) throws(IndexError) -> Int64 {
+        try execute(
             """
             INSERT INTO sets (owners, is_committed, first_intent, last_intent, folder, aside)
             VALUES (?, ?, ?, ?, ?, ?)
@@ -141,10 +137,9 @@ enum JournalRows {
             $0.add(journal.folder)
             $0.add(journal.aside)
         }
-        let id = database.lastRow
+        let id = lastRow
         for path in journal.removals {
-            try database.execute("INSERT OR REPLACE INTO set_removals (set_id, path) VALUES (?, ?)")
-            {
+            try execute("INSERT OR REPLACE INTO set_removals (set_id, path) VALUES (?, ?)") {
                 $0.add(id)
                 $0.add(path)
             }
@@ -153,26 +148,24 @@ enum JournalRows {
     }
 
     /// Says that a set's promotion is to be carried out.
-    static func commit(_ id: Int64, in database: inout Database) throws(IndexError) {
-        try database.execute("UPDATE sets SET is_committed = 1 WHERE id = ?") { $0.add(id) }
+    mutating func commitJournal(_ id: Int64) throws(IndexError) {
+        try execute("UPDATE sets SET is_committed = 1 WHERE id = ?") { $0.add(id) }
     }
 
     /// Says that a set's folder is not exchanged: its files are renamed.
-    static func renameInsteadOfExchange(
-        ofSet id: Int64, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute("UPDATE sets SET folder = NULL WHERE id = ?") { $0.add(id) }
+    mutating func renameInsteadOfExchange(ofSet id: Int64) throws(IndexError) {
+        try execute("UPDATE sets SET folder = NULL WHERE id = ?") { $0.add(id) }
     }
 
     /// Forgets a set that was carried out or undone.
-    static func remove(_ id: Int64, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM sets WHERE id = ?") { $0.add(id) }
-        try database.execute("DELETE FROM set_removals WHERE set_id = ?") { $0.add(id) }
+    mutating func removeJournal(_ id: Int64) throws(IndexError) {
+        try execute("DELETE FROM sets WHERE id = ?") { $0.add(id) }
+        try execute("DELETE FROM set_removals WHERE set_id = ?") { $0.add(id) }
     }
 
     /// The sets whose promotion was not finished.
-    static func journals(in database: inout Database) throws(IndexError) -> [SetJournal] {
-        var journals = try database.all(
+    mutating func journals() throws(IndexError) -> [SetJournal] {
+        var journals = try all(
             """
             SELECT id, owners, is_committed, first_intent, last_intent, folder, aside
             FROM sets ORDER BY id
@@ -188,7 +181,7 @@ enum JournalRows {
         }
         for at in journals.indices {
             let id = journals[at].id
-            journals[at].removals = try database.all(
+            journals[at].removals = try all(
                 "SELECT path FROM set_removals WHERE set_id = ? ORDER BY path"
             ) {
                 $0.add(id)
@@ -201,34 +194,32 @@ enum JournalRows {
 
     /// Those of some intents that are of committed sets: what these are made of was on the disk
     /// before the commit.
-    static func committed(
-        of intents: [PromotionIntent], in database: inout Database
-    ) throws(IndexError) -> [PromotionIntent] {
-        let sets = try journals(in: &database).filter(\.isCommitted)
+    mutating func committed(of intents: [PromotionIntent]) throws(IndexError) -> [PromotionIntent] {
+        let sets = try journals().filter(\.isCommitted)
         return intents.filter { intent in sets.contains { $0.contains(intent) } }
     }
 }
 
 /// Rows of `hidden_files`: files beside targets that a run makes for a moment, and may leave there.
-enum HiddenFileRows {
+extension Database {
     /// Notes the path of a hidden file beside a target, before the file is made.
-    static func note(_ path: String, in database: inout Database) throws(IndexError) {
-        try database.execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") {
+    mutating func noteHiddenFile(_ path: String) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") {
             $0.add(path)
         }
     }
 
     /// Forgets a hidden file that no longer exists.
-    static func forget(_ path: String, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
+    mutating func forgetHiddenFile(_ path: String) throws(IndexError) {
+        try execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
     }
 
     /// The hidden files that a run may have left.
-    static func paths(in database: inout Database) throws(IndexError) -> [String] {
-        try database.all("SELECT path FROM hidden_files ORDER BY path") {
+    mutating func hiddenFiles() throws(IndexError) -> [String] {
+        try all("SELECT path FROM hidden_files ORDER BY path") {
             (row: inout Row) throws(IndexError) in
             let path = try row.placePath()
-            guard HiddenName.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
+            guard Target.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
             return path
         }
     }
@@ -238,19 +229,17 @@ enum HiddenFileRows {
 ///
 /// Some of its files have their new versions, and their rows are written last. For a reader the row of
 /// such a file is the one that the journal has.
-enum PromotedView {
+extension Database {
     /// A view in the place of `files`, for one connection; nil where no committed set is in the journal.
-    static func sql(
-        of root: RootDirectory, in database: inout Database
-    ) throws(IndexError) -> String? {
-        let sets = try JournalRows.journals(in: &database).filter(\.isCommitted)
+    mutating func viewOfPromoted(of root: RootDirectory) throws(IndexError) -> String? {
+        let sets = try journals().filter(\.isCommitted)
         if sets.isEmpty { return nil }
         var scan = StatCursor(root)
         var promoted: [String] = []
-        for intent in try IntentRows.intents(in: &database)
+        for intent in try intents()
         where sets.contains(where: { $0.contains(intent) }) {
             // The rename kept the inode; the stamp is told apart later, and the file is read then.
-            if case .file(let stamp, _)? = try? scan.look(at: intent.record.target),
+            if case .file(let stamp)? = try? scan.look(at: intent.record.target),
                 stamp.inode == intent.stagedInode, stamp.size == intent.record.stamp.size
             {
                 promoted.append(String(intent.id))

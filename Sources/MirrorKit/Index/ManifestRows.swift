@@ -58,25 +58,25 @@ extension ManifestPlace {
     }
 }
 
-/// Rows of `manifests`, and what manifests own.
-enum ManifestRows {
-    private static let manifestColumns = """
-        name, kind, location, beside, resources, size, modified, changed, inode, synced_at, \
-        copied_at, copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong, \
-        fresh_until, hint
-        """
+private let manifestColumns = """
+    name, kind, location, beside, resources, size, modified, changed, inode, synced_at, \
+    copied_at, copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong, \
+    fresh_until, hint
+    """
 
+/// Rows of `manifests`, and what manifests own.
+extension Database {
     /// The remembered manifests, in the order of their names.
-    static func manifests(in database: inout Database) throws(IndexError) -> [ManifestRecord] {
-        try database.all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
+    mutating func manifests() throws(IndexError) -> [ManifestRecord] {
+        try all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
             (row: inout Row) throws(IndexError) in try row.manifest()
         }
     }
 
     /// Remembers a manifest, or what changed about it.
-    static func put(_ manifest: ManifestRecord, in database: inout Database) throws(IndexError) {
+    mutating func put(_ manifest: ManifestRecord) throws(IndexError) {
         let place = manifest.place.columns
-        try database.execute(
+        try execute(
             """
             INSERT OR REPLACE INTO manifests (\(manifestColumns)) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -103,38 +103,34 @@ enum ManifestRows {
     }
 
     /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
-    static func remove(named name: String, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
-        try database.execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
+    mutating func removeManifest(named name: String) throws(IndexError) {
+        try execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
+        try execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
     }
 
     /// Removes a manifest from the owners of all its targets; a target without an owner loses its row.
-    static func release(allOf name: String, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
-        try changeSharedOwners(in: &database) { $0.without(name) }
-        try database.execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
+    mutating func release(allOf name: String) throws(IndexError) {
+        try execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
+        try changeSharedOwners { $0.without(name) }
+        try execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
     }
 
     /// Gives all that a manifest owns to its new name.
-    static func rename(
-        _ old: String, to new: String, in database: inout Database
-    ) throws(IndexError) {
-        try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
+    mutating func renameManifest(_ old: String, to new: String) throws(IndexError) {
+        try execute("UPDATE files SET owner = ? WHERE owner = ?") {
             $0.add(Owners(new).text)
             $0.add(Owners(old).text)
         }
-        try changeSharedOwners(in: &database) { $0.renaming(old, to: new) }
-        try database.execute("UPDATE OR REPLACE server_names SET owner = ? WHERE owner = ?") {
+        try changeSharedOwners { $0.renaming(old, to: new) }
+        try execute("UPDATE OR REPLACE server_names SET owner = ? WHERE owner = ?") {
             $0.add(new)
             $0.add(old)
         }
-        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
+        try execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
     }
 
-    private static func changeSharedOwners(
-        in database: inout Database, _ change: (Owners) -> Owners
-    ) throws(IndexError) {
-        let known = try database.all(
+    private mutating func changeSharedOwners(_ change: (Owners) -> Owners) throws(IndexError) {
+        let known = try all(
             "SELECT DISTINCT owner FROM files WHERE instr(owner, char(31)) > 0"
         ) {
             (row: inout Row) throws(IndexError) in Owners(text: try row.text())
@@ -142,7 +138,7 @@ enum ManifestRows {
         for owners in known {
             let changed = change(owners)
             if changed == owners { continue }
-            try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
+            try execute("UPDATE files SET owner = ? WHERE owner = ?") {
                 $0.add(changed.text)
                 $0.add(owners.text)
             }
@@ -188,6 +184,9 @@ extension Row {
     }
 }
 
+private let prefix = "name "
+private let separator: Character = "\u{1F}"
+
 /// Rows of `server_names`: the targets of files whose names a server chose.
 ///
 /// The first success fixes a name. It stays when the file is removed, evicted or fetched again,
@@ -198,15 +197,10 @@ extension Row {
 /// a crash, the recovery settles both. So every file that a crash left at its final name has a
 /// remembered name. Without one, the next run would fetch a second file. A failed promotion fixes
 /// no name.
-enum ServerNameRows {
-    private static let prefix = "name "
-    private static let separator: Character = "\u{1F}"
-
+extension Database {
     /// The target that was fixed; nil where there was no success yet.
-    static func target(
-        of key: ServerNameKey, in database: inout Database
-    ) throws(IndexError) -> Target? {
-        try database.first(
+    mutating func serverName(of key: ServerNameKey) throws(IndexError) -> Target? {
+        try first(
             "SELECT path FROM server_names WHERE owner = ? AND folder = ? AND source = ?"
         ) {
             $0.add(key.owner)
@@ -218,16 +212,14 @@ enum ServerNameRows {
     }
 
     /// Fixes a target; one that was fixed before stays.
-    static func fix(
-        _ target: Target, for key: ServerNameKey, in database: inout Database
-    ) throws(IndexError) {
-        try fix(target, owner: key.owner, SourceKey(key.source), in: &database)
+    mutating func fixServerName(_ target: Target, for key: ServerNameKey) throws(IndexError) {
+        try fixServerName(target, owner: key.owner, SourceKey(key.source))
     }
 
-    private static func fix(
-        _ target: Target, owner: String, _ source: SourceKey, in database: inout Database
+    private mutating func fixServerName(
+        _ target: Target, owner: String, _ source: SourceKey
     ) throws(IndexError) {
-        try database.execute(
+        try execute(
             "INSERT OR IGNORE INTO server_names (owner, folder, source, path) VALUES (?, ?, ?, ?)"
         ) {
             $0.add(owner)
@@ -238,19 +230,17 @@ enum ServerNameRows {
     }
 
     /// Notes the target that a file is to get, if a server chose it.
-    static func propose(_ landing: Landing, in database: inout Database) throws(IndexError) {
+    mutating func proposeServerName(_ landing: Landing) throws(IndexError) {
         guard let key = landing.serverName else { return }
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
             $0.add(prefix + landing.target.path)
             $0.add("\(SourceKey(key.source).text)\(separator)\(key.owner)")
         }
     }
 
     /// Forgets a proposal, if there is one; a target that has its file now is fixed.
-    static func settle(
-        _ target: Target, isThere: Bool, in database: inout Database
-    ) throws(IndexError) {
-        let proposal = try database.first("SELECT value FROM meta WHERE key = ?") {
+    mutating func settleServerName(_ target: Target, isThere: Bool) throws(IndexError) {
+        let proposal = try first("SELECT value FROM meta WHERE key = ?") {
             $0.add(prefix + target.path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.text()
@@ -258,10 +248,9 @@ enum ServerNameRows {
         guard let proposal else { return }
         let fields = proposal.split(separator: separator, maxSplits: 1)
         if isThere, fields.count == 2 {
-            try fix(
-                target, owner: String(fields[1]), SourceKey(text: String(fields[0])),
-                in: &database)
+            try fixServerName(
+                target, owner: String(fields[1]), SourceKey(text: String(fields[0])))
         }
-        try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + target.path) }
+        try execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + target.path) }
     }
 }

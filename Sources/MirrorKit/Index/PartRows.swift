@@ -1,25 +1,23 @@
 internal import MirrorModel
 
-/// Rows of `parts`, `part_provenances`, `milestones` and `extents`: unfinished downloads.
-enum PartRows {
-    private static let columns = """
-        name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
-        total, entity_tag, last_modified, strong, media_type, runs, suggested_name
-        """
+private let columns = """
+    name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
+    total, entity_tag, last_modified, strong, media_type, runs, suggested_name
+    """
 
+/// Rows of `parts`, `part_provenances`, `milestones` and `extents`: unfinished downloads.
+extension Database {
     /// The parts of one target, or all parts, in the order of their names.
-    static func parts(
-        for target: Target? = nil, in database: inout Database
-    ) throws(IndexError) -> [PartRecord] {
+    mutating func parts(for target: Target? = nil) throws(IndexError) -> [PartRecord] {
         let condition = target == nil ? "" : " WHERE target = ?"
-        var parts = try database.all("SELECT \(columns) FROM parts\(condition) ORDER BY name") {
+        var parts = try all("SELECT \(columns) FROM parts\(condition) ORDER BY name") {
             if let target { $0.add(target.path) }
         } read: { (row: inout Row) throws(IndexError) in
             try row.part()
         }
         for at in parts.indices {
             let name = parts[at].name
-            parts[at].provenances = try database.all(
+            parts[at].provenances = try all(
                 """
                 SELECT source, answered_by FROM part_provenances WHERE part = ? ORDER BY position
                 """
@@ -29,23 +27,21 @@ enum PartRows {
                 guard let provenance = try row.provenance() else { throw row.nonsense() }
                 return provenance
             }
-            parts[at].milestones = try database.all(
+            parts[at].milestones = try all(
                 "SELECT length, sha256 FROM milestones WHERE part = ? ORDER BY length"
             ) {
                 $0.add(name)
             } read: { (row: inout Row) throws(IndexError) in
                 Milestone(length: try row.int(), sha256: try row.digest(.sha256))
             }
-            parts[at].extents = try extents(ofPart: name, in: &database)
+            parts[at].extents = try extents(ofPart: name)
         }
         return parts
     }
 
-    private static func extents(
-        ofPart name: String, in database: inout Database
-    ) throws(IndexError) -> [Extent] {
+    private mutating func extents(ofPart name: String) throws(IndexError) -> [Extent] {
         var extents: [Extent] = []
-        try database.rows(
+        try rows(
             "SELECT start, length, sha256 FROM extents WHERE part = ? ORDER BY start, length"
         ) {
             $0.add(name)
@@ -62,18 +58,16 @@ enum PartRows {
     }
 
     /// The names of all parts, in order.
-    static func names(in database: inout Database) throws(IndexError) -> [String] {
-        try database.all("SELECT name FROM parts ORDER BY name") {
+    mutating func partNames() throws(IndexError) -> [String] {
+        try all("SELECT name FROM parts ORDER BY name") {
             (row: inout Row) throws(IndexError) in
             try row.text()
         }
     }
 
     /// Whether the index has a row for a part.
-    static func hasPart(
-        named name: String, in database: inout Database
-    ) throws(IndexError) -> Bool {
-        try database.first("SELECT 1 FROM parts WHERE name = ?") {
+    mutating func hasPart(named name: String) throws(IndexError) -> Bool {
+        try first("SELECT 1 FROM parts WHERE name = ?") {
             $0.add(name)
         } read: { (_: inout Row) throws(IndexError) in
             true
@@ -81,14 +75,14 @@ enum PartRows {
     }
 
     /// Writes a part's row and its provenances; milestones are logged separately.
-    static func put(_ part: PartRecord, in database: inout Database) throws(IndexError) {
+    mutating func put(_ part: PartRecord) throws(IndexError) {
         let parameters = Array(repeating: "?", count: 16).joined(separator: ", ")
-        try database.execute(
+        try execute(
             "INSERT OR REPLACE INTO parts (\(columns)) VALUES (\(parameters))"
         ) { $0.add(part) }
-        try database.execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(part.name) }
+        try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(part.name) }
         for (position, provenance) in part.provenances.enumerated() {
-            try database.execute(
+            try execute(
                 """
                 INSERT INTO part_provenances (part, position, source, answered_by) \
                 VALUES (?, ?, ?, ?)
@@ -102,13 +96,12 @@ enum PartRows {
     }
 
     /// Logs a milestone of a part: the length, from `start`, that its digest vouches for.
-    static func log(
-        _ milestone: Milestone, from start: Int64 = 0, part name: String,
-        in database: inout Database
+    mutating func log(
+        _ milestone: Milestone, from start: Int64 = 0, part name: String
     ) throws(IndexError) {
         // A late worker may log after its part was forgotten: then nothing is inserted.
         guard start == 0 else {
-            try database.execute(
+            try execute(
                 """
                 INSERT OR REPLACE INTO extents (part, start, length, sha256) \
                 SELECT name, ?, ?, ? FROM parts WHERE name = ?
@@ -121,7 +114,7 @@ enum PartRows {
             }
             return
         }
-        try database.execute(
+        try execute(
             """
             INSERT OR REPLACE INTO milestones (part, length, sha256) \
             SELECT name, ?, ? FROM parts WHERE name = ?
@@ -134,11 +127,11 @@ enum PartRows {
     }
 
     /// Forgets a part.
-    static func remove(named name: String, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
-        try database.execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
-        try database.execute("DELETE FROM milestones WHERE part = ?") { $0.add(name) }
-        try database.execute("DELETE FROM extents WHERE part = ?") { $0.add(name) }
+    mutating func removePart(named name: String) throws(IndexError) {
+        try execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
+        try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
+        try execute("DELETE FROM milestones WHERE part = ?") { $0.add(name) }
+        try execute("DELETE FROM extents WHERE part = ?") { $0.add(name) }
     }
 }
 
@@ -180,7 +173,7 @@ extension Row {
     /// A row of `parts`; provenances and milestones are read separately.
     fileprivate mutating func part() throws(IndexError) -> PartRecord {
         let name = try text()
-        if !PartName.isPart(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }
+        if !PartRecord.isName(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }
         let target = try target()
         let kind = try text()
         let digest = try namedDigest()

@@ -12,6 +12,13 @@ struct RowProjection {
     /// The digest of another algorithm; nil when there is none.
     let otherDigest: UnsafeRawBufferPointer?
     let isExecutable: Bool
+
+    /// Whether a file of another stamp has the bytes of the row; it is read where it has their number.
+    func hasBytes(of target: Target, _ stamp: FileStamp, in root: RootDirectory) -> Bool {
+        guard stamp.size == self.stamp.size else { return false }
+        let read = try? FileDigests.read(target, in: root)
+        return read?.digests.first?.bytes.elementsEqual(sha256) == true
+    }
 }
 
 /// A walk over rows of files in the order of their paths' bytes.
@@ -27,7 +34,7 @@ struct ProjectionCursor: ~Copyable {
     private var hasRow = false
 
     /// Rows from a path on.
-    static let rows = FileRows.selection + " WHERE path >= ? ORDER BY path"
+    static let rows = Schema.records + " WHERE path >= ? ORDER BY path"
     /// The same, and behind the record's columns when the file was last used.
     static let rowsWithUse = """
         SELECT \(Schema.recordColumns), (SELECT used_at FROM uses WHERE uses.path = files.path)

@@ -12,25 +12,13 @@ struct RunRecord: Sendable, Hashable {
     var exit: Int32?
     /// The run's summary, as JSON.
     var summary: String?
-
-    /// Makes a record; end, exit code and summary are nil until the run ends.
-    init(
-        id: String, startedAt: Instant, endedAt: Instant? = nil, exit: Int32? = nil,
-        summary: String? = nil
-    ) {
-        self.id = id
-        self.startedAt = startedAt
-        self.endedAt = endedAt
-        self.exit = exit
-        self.summary = summary
-    }
 }
 
 /// Rows of `runs`: when the latest runs began and ended, and how.
-enum RunRows {
+extension Database {
     /// The runs, the earliest id first.
-    static func runs(in database: inout Database) throws(IndexError) -> [RunRecord] {
-        try database.all("SELECT id, started_at, ended_at, exit, summary FROM runs ORDER BY id") {
+    mutating func runs() throws(IndexError) -> [RunRecord] {
+        try all("SELECT id, started_at, ended_at, exit, summary FROM runs ORDER BY id") {
             (row: inout Row) throws(IndexError) in
             RunRecord(
                 id: try row.text(), startedAt: Instant(milliseconds: try row.int()),
@@ -41,8 +29,8 @@ enum RunRows {
     }
 
     /// Writes a run's row, and removes all rows but the latest hundred.
-    static func put(_ run: RunRecord, in database: inout Database) throws(IndexError) {
-        try database.execute(
+    mutating func put(_ run: RunRecord) throws(IndexError) {
+        try execute(
             """
             INSERT OR REPLACE INTO runs (id, started_at, ended_at, exit, summary) \
             VALUES (?, ?, ?, ?, ?)
@@ -54,16 +42,16 @@ enum RunRows {
             $0.add(run.exit.map { Int64($0) })
             $0.add(run.summary)
         }
-        try database.execute(
+        try execute(
             "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT 100)")
     }
 }
 
 /// The account of the budget: one row of `meta` with the period's beginning and the bytes spent.
-enum BudgetRow {
+extension Database {
     /// The account; nil when no run had a budget yet.
-    static func account(in database: inout Database) throws(IndexError) -> BudgetAccount? {
-        let text = try database.first("SELECT value FROM meta WHERE key = 'budget'") { _ in
+    mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {
+        let text = try first("SELECT value FROM meta WHERE key = 'budget'") { _ in
         } read: { (row: inout Row) throws(IndexError) in
             try row.text()
         }
@@ -73,28 +61,28 @@ enum BudgetRow {
     }
 
     /// Adds bytes to what was spent since a period began; an account of another period is replaced.
-    static func charge(
-        _ bytes: Int64, since start: Instant, in database: inout Database
+    mutating func chargeBudget(
+        _ bytes: Int64, since start: Instant
     ) throws(IndexError) -> BudgetAccount {
-        let known = try account(in: &database).flatMap { $0.start == start ? $0.spent : nil }
+        let known = try budgetAccount().flatMap { $0.start == start ? $0.spent : nil }
         let account = BudgetAccount(start: start, spent: (known ?? 0).addingSaturated(bytes))
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
+        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
             $0.add("\(account.start.milliseconds) \(account.spent)")
         }
         return account
     }
 }
 
-/// The limits that earlier runs learned: a row of `meta` for each host, named after it.
-enum HostRows {
-    private static let prefix = "host "
-    /// How many hosts are remembered: those that were asked last.
-    private static let mostHosts = 256
+private let prefix = "host "
+/// How many hosts are remembered: those that were asked last.
+private let mostHosts = 256
 
+/// The limits that earlier runs learned: a row of `meta` for each host, named after it.
+extension Database {
     /// The number of transfers at once that suited each host.
-    static func learnedLimits(in database: inout Database) throws(IndexError) -> [Host: Int] {
+    mutating func learnedLimits() throws(IndexError) -> [Host: Int] {
         var limits: [Host: Int] = [:]
-        for (key, value) in try rows(in: &database) {
+        for (key, value) in try hostRows() {
             let number = value.split(separator: " ").first.flatMap { Int($0) }
             guard let host = Host(key), let number else { continue }
             limits[host] = number
@@ -103,28 +91,26 @@ enum HostRows {
     }
 
     /// Remembers the learned limits, which replace earlier ones.
-    static func put(
-        learnedLimits limits: [Host: Int], at now: Instant, in database: inout Database
-    ) throws(IndexError) {
+    mutating func put(learnedLimits limits: [Host: Int], at now: Instant) throws(IndexError) {
         for (host, number) in limits {
-            try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
                 $0.add(prefix + host.description)
                 $0.add("\(number) \(now.seconds)")
             }
         }
-        let rows = try rows(in: &database).map { row in
+        let rows = try hostRows().map { row in
             (key: row.key, seconds: row.value.split(separator: " ").last.flatMap { Int64($0) } ?? 0)
         }
         let old = rows.sorted { $0.seconds > $1.seconds }.dropFirst(mostHosts)
         for row in old {
-            try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + row.key) }
+            try execute("DELETE FROM meta WHERE key = ?") { $0.add(prefix + row.key) }
         }
     }
 
-    private static func rows(in database: inout Database) throws(IndexError) -> [(
+    private mutating func hostRows() throws(IndexError) -> [(
         key: String, value: String
     )] {
-        try database.all(
+        try all(
             "SELECT substr(key, 6), value FROM meta WHERE key >= 'host ' AND key < 'host!'"
         ) {
             (row: inout Row) throws(IndexError) in
@@ -134,10 +120,10 @@ enum HostRows {
 }
 
 /// Rows of `evicted`: files that were left out of Caches or tmp for room.
-enum EvictedRows {
+extension Database {
     /// All of them, in the order of their paths' bytes.
-    static func files(in database: inout Database) throws(IndexError) -> [EvictedFile] {
-        try database.all("SELECT path, size, used_at FROM evicted ORDER BY path") {
+    mutating func evictedFiles() throws(IndexError) -> [EvictedFile] {
+        try all("SELECT path, size, used_at FROM evicted ORDER BY path") {
             (row: inout Row) throws(IndexError) in
             EvictedFile(
                 target: try row.target(), size: try row.optionalInt(),
@@ -146,8 +132,8 @@ enum EvictedRows {
     }
 
     /// Remembers that a file was left out.
-    static func put(_ file: EvictedFile, in database: inout Database) throws(IndexError) {
-        try database.execute(
+    mutating func put(_ file: EvictedFile) throws(IndexError) {
+        try execute(
             "INSERT OR REPLACE INTO evicted (path, size, used_at) VALUES (?, ?, ?)"
         ) {
             $0.add(file.target.path)
@@ -157,7 +143,7 @@ enum EvictedRows {
     }
 
     /// Forgets that a file was left out.
-    static func remove(_ target: Target, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM evicted WHERE path = ?") { $0.add(target.path) }
+    mutating func removeEvicted(_ target: Target) throws(IndexError) {
+        try execute("DELETE FROM evicted WHERE path = ?") { $0.add(target.path) }
     }
 }

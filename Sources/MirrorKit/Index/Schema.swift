@@ -26,6 +26,9 @@ enum Schema {
     /// One parameter for each of the columns of a record.
     static let recordParameters = Array(repeating: "?", count: 20).joined(separator: ", ")
 
+    /// Selects records; a condition or an order may follow.
+    static let records = "SELECT \(recordColumns) FROM files"
+
     private static let recordDefinition = """
         owner TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
         changed INTEGER NOT NULL, inode INTEGER NOT NULL, sha256 BLOB NOT NULL,
@@ -91,7 +94,7 @@ enum Schema {
 
 /// The search for damage in a database: SQLite's own check, and a look at the rows that runs
 /// rely on.
-enum IndexCheck {
+extension Database {
     /// The largest database that is read in full when it is opened: some 450 rows, in less than a millisecond.
     static let smallEnoughToVerify: Int64 = 128 << 10
 
@@ -100,25 +103,25 @@ enum IndexCheck {
     /// A larger database is not read twice. Its damage is found when its rows are needed. While a
     /// plan is made, the damage restarts the plan. Later it ends the run, and is marked for the
     /// next one. Throws `damaged`, or the disk's read error.
-    static func verify(fileSize: Int64?, in database: inout Database) throws(IndexError) {
-        guard let fileSize, (1...smallEnoughToVerify).contains(fileSize) else { return }
-        try check("quick_check", in: &database)
-        try readRows(in: &database)
+    mutating func verify(fileSize: Int64?) throws(IndexError) {
+        guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
+        try runCheck("quick_check")
+        try readRows()
     }
 
     /// Reads everything, and compares tables with their indexes.
-    static func verifyAll(in database: inout Database) throws(IndexError) {
-        try check("integrity_check", in: &database)
-        try readRows(in: &database)
+    mutating func verifyAll() throws(IndexError) {
+        try runCheck("integrity_check")
+        try readRows()
     }
 
     /// Runs an integrity pragma; throws `damaged` when the pages are inconsistent.
     ///
     /// Throws the disk's error when a page cannot be read. SQLite reports both cases in the same
     /// words, and a new index cures only damage.
-    static func check(_ pragma: String, in database: inout Database) throws(IndexError) {
+    mutating func runCheck(_ pragma: String) throws(IndexError) {
         let words =
-            try database.first("PRAGMA \(pragma)(1)") {
+            try first("PRAGMA \(pragma)(1)") {
                 (row: inout Row) throws(IndexError) in try row.text()
             } ?? "no answer to \(pragma)"
         if words == "ok" { return }
@@ -129,18 +132,18 @@ enum IndexCheck {
     }
 
     /// What a pragma found, in one line: it names the database in a line of its own before it.
-    private static func faults(in words: String) -> String {
+    private func faults(in words: String) -> String {
         words.split(separator: "\n").filter { !$0.hasPrefix("***") }.joined(separator: "; ")
     }
 
-    private static func readRows(in database: inout Database) throws(IndexError) {
-        try database.rows(FileRows.everyRecord) { (row: inout Row) throws(IndexError) in
+    private mutating func readRows() throws(IndexError) {
+        try rows(Schema.records + " ORDER BY path") { (row: inout Row) throws(IndexError) in
             _ = try row.record()
         }
-        _ = try PartRows.parts(in: &database)
-        _ = try IntentRows.intents(in: &database)
-        _ = try HiddenFileRows.paths(in: &database)
-        _ = try ManifestRows.manifests(in: &database)
-        _ = try RunRows.runs(in: &database)
+        _ = try parts()
+        _ = try intents()
+        _ = try hiddenFiles()
+        _ = try manifests()
+        _ = try runs()
     }
 }

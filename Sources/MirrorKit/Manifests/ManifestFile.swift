@@ -24,7 +24,7 @@ public struct ManifestFile: Sendable {
     public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
         try await Offload.run {
             try manifest.validate()
-            try OwnFiles.refuse(path)
+            try refuseOwnFile(path)
             var writer = writer
             let file = try FileReplacement(of: path)
             writer.folder = writer.folder ?? file.folder

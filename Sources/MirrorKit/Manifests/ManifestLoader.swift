@@ -45,21 +45,22 @@ struct ManifestLoader: Sendable {
             let before = try hintFromBefore(of: path)
             let loaded = try await Offload.run {
                 let wasFile = {
-                    let memory = try? LocalManifest.memory(of: path, in: view)
+                    let memory = try? ManifestMemory.of(path, in: view)
                     return memory?.record.stamp != nil
                 }
                 do {
-                    return try LocalManifest.read(
-                        path, hint: before ?? hint, meter: meter, wasFile: wasFile)
+                    return try ManifestLoader.readFile(
+                        at: path, hint: before ?? hint, meter: meter, wasFile: wasFile)
                 } catch let refusal as ManifestRefusal {
                     // Another text may be at its place now.
                     guard before != nil,
-                        let loaded = try? LocalManifest.read(path, hint: hint, meter: meter)
+                        let loaded = try? ManifestLoader.readFile(
+                            at: path, hint: hint, meter: meter)
                     else { throw refusal }
                     return loaded
                 } catch let error as MirrorError {
                     guard error.code == .manifestUnreadable,
-                        let memory = try LocalManifest.memory(of: path, in: view),
+                        let memory = try ManifestMemory.of(path, in: view),
                         let loaded = try memory.serveCopy(because: error.message)
                     else { throw error }
                     return loaded
@@ -85,7 +86,7 @@ struct ManifestLoader: Sendable {
     /// The hint that a list was last synced with; nil if there was none, or if a new hint is given.
     private func hintFromBefore(of path: String) throws -> ListHint? {
         guard hint.isEmpty else { return nil }
-        let known = try LocalManifest.memory(of: path, in: view)?.record.hint
+        let known = try ManifestMemory.of(path, in: view)?.record.hint
         return known.flatMap { $0.isEmpty ? nil : $0 }
     }
 
@@ -123,7 +124,7 @@ struct ManifestLoader: Sendable {
         }
         if isOfIndex, let memory = loaded.memory, let path = memory.path,
             memory.record.stamp != nil,
-            let known = try LocalManifest.memory(of: path, in: view),
+            let known = try ManifestMemory.of(path, in: view),
             known.record.stamp == memory.record.stamp, known.record.hint == memory.record.hint,
             let copy = try known.copied()
         {

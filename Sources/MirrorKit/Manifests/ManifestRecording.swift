@@ -20,17 +20,17 @@ struct ManifestRecording: Sendable {
     /// Whatever ends the run, the next one needs not be told about them; and to copy and flush a long
     /// manifest takes as long as some hundred files. A copy that no row names in the end is removed
     /// by a later run (`ManifestCopy.sweep`). What fails here is done afterwards.
-    func rememberNew() async -> [String: ManifestCopy.Taken] {
+    func rememberNew() async -> [String: Digest] {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
             let rows = try engine.index.manifests()
-            let root = LocalManifest.canonical(folder: engine.root.path)
+            let root = resolvedPath(engine.root.path) ?? engine.root.path
             let names = Set(rows.map(\.name))
             // What a former name owns goes to the new one in the end.
             let renamed = Set(
-                FormerNames.of(plan.manifests, among: rows, root: root).values
+                OwnerBook.formerNames(of: plan.manifests, among: rows, root: root).values
                     .map { plan.manifests[$0].owner })
-            return known.reduce(into: [String: ManifestCopy.Taken]()) { copies, manifest in
+            return known.reduce(into: [String: Digest]()) { copies, manifest in
                 let name = manifest.record.name
                 guard !names.contains(name), let text = manifest.text, manifest.isAsRead,
                     let copy = try? ManifestCopy.write(text, of: name, in: engine.root)
@@ -44,7 +44,7 @@ struct ManifestRecording: Sendable {
 
     /// Writes the row of a manifest whose plan is being executed.
     private func remember(
-        _ manifest: FetchedManifest, _ copy: ManifestCopy.Taken, at root: String
+        _ manifest: FetchedManifest, _ copy: Digest, at root: String
     ) throws {
         var record = try manifest.record(
             after: nil, in: engine.root, at: root, isSynced: true, copy: copy)
@@ -58,10 +58,10 @@ struct ManifestRecording: Sendable {
     /// place or another text.
     ///
     /// - Parameter copies: those that `rememberNew` took.
-    func write(copies: [String: ManifestCopy.Taken]) async throws {
+    func write(copies: [String: Digest]) async throws {
         guard !known.isEmpty else { return }
         try await Offload.run {
-            let root = LocalManifest.canonical(folder: engine.root.path)
+            let root = resolvedPath(engine.root.path) ?? engine.root.path
             let rows = try engine.index.manifests()
             var changed: [ManifestRecord] = []
             for manifest in known {
@@ -72,7 +72,7 @@ struct ManifestRecording: Sendable {
                 if let record { changed.append(record) }
             }
             try engine.index.renameManifests(
-                FormerNames.of(plan.manifests, among: rows, root: root)
+                OwnerBook.formerNames(of: plan.manifests, among: rows, root: root)
                     .map { (old: $0.key, new: plan.manifests[$0.value].owner) })
             guard !changed.isEmpty else { return }
             let names = Set(rows.compactMap(\.copyName))
@@ -103,7 +103,7 @@ struct FetchedManifest: Sendable {
     /// The row to write, after its copy; nil if the existing row says the same.
     func record(
         after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool,
-        copy: ManifestCopy.Taken?
+        copy: Digest?
     ) throws(MirrorError) -> ManifestRecord? {
         var record = record
         record.place = path.map { ManifestPlace(path: $0, root: rootPath) } ?? record.place
@@ -134,7 +134,7 @@ struct FetchedManifest: Sendable {
     /// Takes a copy of the text, unless the previous copy has the same text.
     private func takeCopy(
         into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory,
-        _ taken: ManifestCopy.Taken?
+        _ taken: Digest?
     ) throws(MirrorError) {
         guard let text else { return }
         if case .open(let file) = text {
@@ -153,10 +153,12 @@ struct FetchedManifest: Sendable {
                 return
             }
         }
-        var copy = taken.flatMap { ManifestCopy.isThere($0.name, in: root) ? $0 : nil }
-        if copy == nil { copy = try ManifestCopy.write(text, of: record.name, in: root) }
-        guard let copy else { return }
-        (record.copyName, record.copyDigest) = (copy.name, copy.digest)
+        if let taken, ManifestCopy.isThere(ManifestCopy.name(of: record.name, taken), in: root) {
+            record.copyDigest = taken
+        } else {
+            record.copyDigest = try ManifestCopy.write(text, of: record.name, in: root)
+        }
+        record.copyName = record.copyDigest.map { ManifestCopy.name(of: record.name, $0) }
         record.copiedAt = SystemClock.now()
     }
 }
@@ -201,19 +203,19 @@ struct ManifestCopy: Sendable {
             provenance: provenance, validators: record.validators, size: 0, sha256: digest)
     }
 
-    /// A copy that was written and flushed, and that no row names yet.
-    struct Taken: Sendable {
-        let name: String
-        let digest: Digest
+    /// The name of a manifest's copy with a digest.
+    static func name(of manifest: String, _ digest: Digest) -> String {
+        let owner = ByteHasher.digest(.sha256, of: Array(manifest.utf8))
+        return "\(owner.hex.prefix(16)).\(digest.hex.prefix(32)).manifest"
     }
 
-    /// Writes a manifest's text to a new file and flushes it.
+    /// Writes a manifest's text to a new file and flushes it; returns its digest.
     static func write(
         _ text: ManifestText, of manifest: String, in root: RootDirectory
-    ) throws(MirrorError) -> Taken {
+    ) throws(MirrorError) -> Digest {
         do throws(Errno) {
             let folder = try root.makeFolder(ManifestCopy.folder)
-            let hidden = "." + RandomBytes.hex(16)
+            let hidden = "." + randomHex(16)
             let path = ManifestCopy.folder + "/" + hidden
             let file = Descriptor(
                 owning: try retrying("openat", path) {
@@ -226,14 +228,13 @@ struct ManifestCopy: Sendable {
                 guard let digest = try digest(of: file, path: path) else {
                     throw Errno(number: EIO, call: "read", path: path)
                 }
-                let owner = ByteHasher.digest(.sha256, of: Array(manifest.utf8))
-                let name = "\(owner.hex.prefix(16)).\(digest.hex.prefix(32)).manifest"
+                let name = name(of: manifest, digest)
                 try file.flushBytes(path: path)
                 try retryingLibc("renameat", path) {
                     renameat(folder.number, hidden, folder.number, name)
                 }
                 try folder.flush(path: ManifestCopy.folder)
-                return Taken(name: name, digest: digest)
+                return digest
             } catch {
                 unlinkat(folder.number, hidden, 0)
                 throw error

@@ -8,9 +8,9 @@ internal import Synchronization
 /// A session reads manifests before it makes a plan, and its root remembers them only once that plan
 /// is executed.
 public final class ManifestRegister: Sendable {
-    private let root: String
+    let root: String
     private let configuration: Configuration
-    private let engine: SharedEngine
+    let engine: SharedEngine
     /// What was read last, by the names of the manifests.
     private let fetched = Mutex<[String: FetchedManifest]>([:])
 
@@ -48,27 +48,6 @@ public final class ManifestRegister: Sendable {
             try ManifestMemory.all(in: view).reduce(into: [:]) { hints, memory in
                 if !memory.record.hint.isEmpty { hints[memory.source] = memory.record.hint }
             }
-        }
-    }
-
-    /// Forgets a manifest: its place, its copy, and its ownership of files.
-    ///
-    /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
-    /// put them there, and that no other manifest owns, are removed first. A dry run changes
-    /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
-    /// not know, with the obstacle's error while a promotion of its files cannot be finished, or
-    /// with `locked`, `inputOutput` and the like.
-    ///
-    /// - Parameter wait: seconds to wait for another run's end.
-    public func forget(
-        _ name: String, deleting: Bool = false, isDryRun: Bool = false,
-        waitingSeconds wait: Int64 = 0
-    ) async throws -> ForgetReport {
-        let forgetting = Forgetting(root: root, name: name, deletesFiles: deleting)
-        if isDryRun { return try await engine.look { view in try forgetting.preview(view) } }
-        try await engine.requireSoundIndex()
-        return try await engine.using(waitingSeconds: wait) { engine in
-            try await forgetting.carryOut(in: engine)
         }
     }
 }

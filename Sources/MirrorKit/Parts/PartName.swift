@@ -1,23 +1,24 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The name of a part in `tmp/`: the target's name, a key, and `.part`.
-///
-/// The key is derived from the target, from the identity of the bytes, and from a random
-/// generation. So a part of another version has another name. After a crash between the index and
-/// the file, a row can never refer to the bytes of another part.
-enum PartName {
+// The name of a part in `tmp/`: the target's name, a key, and `.part`.
+//
+// The key is derived from the target, from the identity of the bytes, and from a random
+// generation. So a part of another version has another name. After a crash between the index and
+// the file, a row can never refer to the bytes of another part.
+
+extension PartRecord {
     /// Maximum number of bytes of the target's name that are kept.
     static let longestStem = 160
 
     /// A name that no part had before.
-    static func fresh(for target: Target, identity: PartIdentity) -> String {
-        name(for: target, identity: identity, generation: RandomBytes.make(keyLength))
+    static func freshName(for target: Target, identity: PartIdentity) -> String {
+        name(for: target, identity: identity, generation: randomBytes(keyLength))
     }
 
     /// A name for bytes that no later run resumes; its key is random and derived from nothing.
-    static func passing(for target: Target) -> String {
-        name(for: target, key: RandomBytes.hex(keyLength))
+    static func passingName(for target: Target) -> String {
+        name(for: target, key: randomHex(keyLength))
     }
 
     /// The name of one generation.
@@ -41,7 +42,7 @@ enum PartName {
     }
 
     /// Whether a file name in `tmp/` is the name of a part: 32 hexadecimal digits before `.part`.
-    static func isPart(_ name: String) -> Bool {
+    static func isName(_ name: String) -> Bool {
         let suffix = Array(name.utf8.suffix(38))
         guard suffix.count == 38, suffix.first == UInt8(ascii: "."),
             suffix.suffix(5).elementsEqual(".part".utf8)

@@ -24,7 +24,7 @@ final class TreePartStore: PartStore {
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try PartRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
         do throws(Errno) {
@@ -37,7 +37,7 @@ final class TreePartStore: PartStore {
         let name = record.name
         let isKnown = try indexed { () throws(IndexError) in
             try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.hasPart(named: name, in: &database)
+                try database.hasPart(named: name)
             }
         }
         guard isKnown else { return nil }
@@ -64,7 +64,7 @@ final class TreePartStore: PartStore {
     func update(_ record: PartRecord) throws(MirrorError) {
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try PartRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
     }
@@ -74,7 +74,7 @@ final class TreePartStore: PartStore {
     ) throws(MirrorError) {
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try PartRows.log(milestone, from: start, part: name, in: &batch)
+                try batch.log(milestone, from: start, part: name)
             }
         }
     }
@@ -89,7 +89,7 @@ final class TreePartStore: PartStore {
         }
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try PartRows.remove(named: name, in: &batch)
+                try batch.removePart(named: name)
             }
         }
     }
@@ -99,7 +99,7 @@ final class TreePartStore: PartStore {
 
     /// The path of a file whose bytes no later run resumes.
     static func passingPath(for target: Target) -> String {
-        path(of: PartName.passing(for: target))
+        path(of: PartRecord.passingName(for: target))
     }
 
     /// Makes a new, empty file, mode 0644, in an open `tmp/`.

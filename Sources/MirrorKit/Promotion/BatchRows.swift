@@ -10,8 +10,8 @@ enum BatchRows {
         _ staged: [StagedFile], in database: inout Database
     ) throws(IndexError) {
         for item in staged {
-            item.number = try IntentRows.put(item.intent, in: &database)
-            try ServerNameRows.propose(item.landing, in: &database)
+            item.number = try database.put(item.intent)
+            try database.proposeServerName(item.landing)
         }
     }
 
@@ -22,10 +22,10 @@ enum BatchRows {
         for (at, item) in staged.enumerated() {
             guard let item, !unsettled.contains(at) else { continue }
             if item.landing.serverName != nil {
-                try ServerNameRows.settle(
-                    item.landing.target, isThere: item.placed != nil, in: &database)
+                try database.settleServerName(
+                    item.landing.target, isThere: item.placed != nil)
             }
-            try IntentRows.remove([item.number], in: &database)
+            try database.removeIntents([item.number])
         }
     }
 
@@ -41,7 +41,7 @@ enum BatchRows {
                     try complete(item, &database)
                 } else if case .part(let name, _) = item.landing.content {
                     // This name may hold what an exchange brought out, which no transfer continues.
-                    try PartRows.remove(named: name, in: &database)
+                    try database.removePart(named: name)
                 }
                 continue
             }
@@ -53,9 +53,9 @@ enum BatchRows {
                 if try !confirmed.write(to: &database, restamped: restamped) {
                     vanished[at] = confirmed.target
                 } else if let key = confirmed.serverName {
-                    try ServerNameRows.fix(confirmed.target, for: key, in: &database)
+                    try database.fixServerName(confirmed.target, for: key)
                 }
-            case .remove(let removal): try FileRows.remove(removal.target, in: &database)
+            case .remove(let removal): try database.removeRecord(of: removal.target)
             }
         }
         return vanished
@@ -66,16 +66,16 @@ enum BatchRows {
         _ item: StagedFile, _ database: inout Database
     ) throws(IndexError) {
         guard let stamp = item.placed?.stamp else { return }
-        try FileRows.put(item.landing.record, stamp: stamp, in: &database)
+        try database.put(item.landing.record, stamp: stamp)
         // Only what had a name beside the target was noted, and nothing without one has a part.
         if item.isUnnamed { return }
         if !PathText.isFolder(Area.tmp.rawValue, of: item.path) {
-            try HiddenFileRows.forget(item.path, in: &database)
+            try database.forgetHiddenFile(item.path)
         }
         switch item.landing.content {
-        case .part(let name, _): try PartRows.remove(named: name, in: &database)
+        case .part(let name, _): try database.removePart(named: name)
         case .move(let source) where item.kind == .move:
-            try FileRows.remove(source, in: &database)
+            try database.removeRecord(of: source)
         case .memory, .copy, .copyOfPart, .move: break
         }
     }
@@ -89,12 +89,12 @@ extension Confirmed {
         to database: inout Database, restamped: FileStamp?
     ) throws(IndexError) -> Bool {
         if let again {
-            return try FileRows.confirm(
-                target, at: again.at, freshUntil: again.freshUntil, in: &database)
+            return try database.confirm(
+                target, at: again.at, freshUntil: again.freshUntil)
         }
         let stamp = restamped ?? record.stamp
-        if !isAdoption { return try FileRows.replace(record, stamp: stamp, in: &database) }
-        try FileRows.put(record, stamp: stamp, in: &database)
+        if !isAdoption { return try database.replace(record, stamp: stamp) }
+        try database.put(record, stamp: stamp)
         return true
     }
 }
@@ -110,8 +110,8 @@ struct SetRows: Sendable {
 
     /// Writes them; a journal that is not settled stays for the next run.
     func write(to batch: inout Database, isSettled: Bool) throws(IndexError) {
-        for target in removed { try FileRows.remove(target, in: &batch) }
-        for file in restamped { try FileRows.setStamp(file.stamp, ofFileAt: file.path, in: &batch) }
-        if isSettled { try JournalRows.remove(journal, in: &batch) }
+        for target in removed { try batch.removeRecord(of: target) }
+        for file in restamped { try batch.setStamp(file.stamp, ofFileAt: file.path) }
+        if isSettled { try batch.removeJournal(journal) }
     }
 }

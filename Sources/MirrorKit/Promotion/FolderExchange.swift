@@ -63,7 +63,7 @@ struct FolderExchange {
     ) throws {
         let folder = folder
         let files = try placement.index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.files(beneath: folder, in: &database)
+            try database.files(beneath: folder)
         }
         guard files.allSatisfy({ $0.owners.names.allSatisfy(owners.contains) }) else {
             throw Hindrance.unknownEntry

@@ -160,7 +160,7 @@ struct Placement {
         -> Bool
     {
         let row = try index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
         guard let row, status.isFile, row.stamp.size == status.stamp.size else { return false }
         return try row.stamp == status.stamp || sha256(of: entry) == row.sha256

@@ -194,8 +194,8 @@ final class Promoter: Sendable {
         guard !error.isNoSpace, let folder = try? environment.root.openFolder(Area.tmp.rawValue)
         else { return }
         let intents = try? environment.index.read { (database: inout Database) throws(IndexError) in
-            let all = try IntentRows.intents(in: &database)
-            return (all: all, committed: try JournalRows.committed(of: all, in: &database))
+            let all = try database.intents()
+            return (all: all, committed: try database.committed(of: all))
         }
         // Nothing says which of them a set needs, or may be a person's file.
         guard let intents else { return }
@@ -204,7 +204,7 @@ final class Promoter: Sendable {
             intents.all.map { (PathText.name(of: $0.staged), $0.stagedInode) },
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
-        where PartName.isPart(name) && !promised.contains(name) {
+        where PartRecord.isName(name) && !promised.contains(name) {
             // What an exchange brought out under a part's name may be another program's file.
             let entry = DirectoryEntry(
                 folder: folder, name: name, path: TreePartStore.path(of: name))

@@ -125,7 +125,7 @@ struct PromotionBatch {
     /// Whether a file has the bytes that its row says, whatever its stamp is.
     private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
         let row = try? environment.index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
         let file = try entry.open(O_RDONLY)
         let digests = try FileDigests.compute(file, algorithms: [.sha256], path: target.path)

@@ -72,7 +72,7 @@ struct Recovery {
 
     private mutating func settlePromotions() throws {
         let (intents, journals) = try index.read { (database: inout Database) throws(IndexError) in
-            (try IntentRows.intents(in: &database), try JournalRows.journals(in: &database))
+            (try database.intents(), try database.journals())
         }
         guard !intents.isEmpty || !journals.isEmpty else { return }
         var open: [SetRecovery] = []
@@ -108,8 +108,8 @@ struct Recovery {
         let (done, gone, ended) = (endings, departed, finished)
         try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
             for ending in done { try ending.write(to: &batch) }
-            for target in gone { try FileRows.remove(target, in: &batch) }
-            for journal in ended { try JournalRows.remove(journal, in: &batch) }
+            for target in gone { try batch.removeRecord(of: target) }
+            for journal in ended { try batch.removeJournal(journal) }
         }
     }
 
@@ -192,7 +192,7 @@ struct IntentRecovery {
             // A part with a row is continued or verified by this run; anything else is made again.
             let name = staged.name
             let isPart = try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.hasPart(named: name, in: &database)
+                try database.hasPart(named: name)
             }
             if isDone || !isPart { try tree.remove(staged) }
         } else if let target {
@@ -213,7 +213,7 @@ struct IntentRecovery {
     ) throws {
         let target = intent.record.target
         let row = try index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
         let isSecondName = try entry.status()?.stamp.inode == status.stamp.inode
         var isOurs = intent.replaces || isSecondName
@@ -235,19 +235,19 @@ struct IntentEnding: Sendable {
     /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets the
     /// intent.
     func write(to database: inout Database) throws(IndexError) {
-        try ServerNameRows.settle(intent.record.target, isThere: stamp != nil, in: &database)
+        try database.settleServerName(intent.record.target, isThere: stamp != nil)
         if let stamp {
             var record = intent.record
             record.stamp = stamp
-            try FileRows.put(record, in: &database)
+            try database.put(record)
             if intent.kind == .landing {
-                try PartRows.remove(named: FolderCache.split(intent.staged).name, in: &database)
+                try database.removePart(named: FolderCache.split(intent.staged).name)
             }
         }
         if isSourceGone {
-            try FileRows.remove(path: intent.staged, in: &database)
+            try database.removeRecord(path: intent.staged)
         }
-        try IntentRows.remove([intent.id], in: &database)
+        try database.removeIntents([intent.id])
     }
 }
 
@@ -261,25 +261,25 @@ struct Leftovers {
     /// Removes hidden files that were made before their intent was written.
     func removeHiddenFiles(besides promised: Set<[UInt8]>) throws {
         let paths = try index.read { (database: inout Database) throws(IndexError) in
-            try HiddenFileRows.paths(in: &database)
+            try database.hiddenFiles()
         }
         let left = paths.filter { !promised.contains(Array($0.utf8)) }
         for path in left { if let entry = try tree.existing(path) { try tree.remove(entry) } }
         guard !left.isEmpty else { return }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for path in left { try HiddenFileRows.forget(path, in: &batch) }
+            for path in left { try batch.forgetHiddenFile(path) }
         }
     }
 
     /// Removes parts without rows, and rows without parts; returns the number of these rows.
     func settleParts(besides promised: Set<[UInt8]>) throws -> Int {
         let rows = try index.read { (database: inout Database) throws(IndexError) in
-            try PartRows.names(in: &database)
+            try database.partNames()
         }
         var names: Set<[UInt8]> = []
         if let folder = try tree.root.folder(Area.tmp.rawValue) {
             let known = Set(rows.map { Array($0.utf8) })
-            for name in try folder.names(path: "tmp") where PartName.isPart(name) {
+            for name in try folder.names(path: "tmp") where PartRecord.isName(name) {
                 let path = TreePartStore.path(of: name)
                 if known.contains(Array(name.utf8)) {
                     names.insert(Array(name.utf8))
@@ -293,7 +293,7 @@ struct Leftovers {
         let lost = rows.filter { !names.contains(Array($0.utf8)) }
         guard !lost.isEmpty else { return 0 }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for name in lost { try PartRows.remove(named: name, in: &batch) }
+            for name in lost { try batch.removePart(named: name) }
         }
         return lost.count
     }

@@ -161,7 +161,7 @@ struct SetPromotion {
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
-            journal.id = try JournalRows.put(journal, in: &database)
+            journal.id = try database.put(journal)
             return journal
         }
     }
@@ -192,9 +192,9 @@ struct SetPromotion {
             try batch.environment.index.write(durably: true) {
                 (database: inout Database) throws(IndexError) in
                 if !isExchanged {
-                    try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
+                    try database.renameInsteadOfExchange(ofSet: id)
                 }
-                try JournalRows.commit(id, in: &database)
+                try database.commitJournal(id)
             }
         } catch { throw PromotionFault(error) }
         journal.isCommitted = true
@@ -232,7 +232,7 @@ struct SetPromotion {
             // If this fails, the next run undoes it.
             try? batch.environment.index.write { (database: inout Database) throws(IndexError) in
                 try BatchRows.forget(staged, except: [], in: &database)
-                try JournalRows.remove(id, in: &database)
+                try database.removeJournal(id)
             }
         }
         var causes: [Int: MirrorError] = [:]

@@ -181,7 +181,7 @@ struct SetRecovery {
 
     private func record(of target: Target) throws(IndexError) -> IndexRecord? {
         try index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
     }
 }

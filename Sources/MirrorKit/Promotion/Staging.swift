@@ -36,7 +36,7 @@ struct Staging {
                 if isNear, makesUnnamed,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
-                        trial: PartName.passing(for: landing.target))
+                        trial: PartRecord.passingName(for: landing.target))
                 {
                     let path = TreePartStore.passingPath(for: landing.target)
                     try file.writeConfirmed(bytes, path: path, with: &readBack)
@@ -139,7 +139,7 @@ struct Staging {
         let status = try file.status(path: source.path)
         guard status.isFile else { throw changed(source.path) }
         let known = try? index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: source, in: &database)
+            try database.record(for: source)
         }
         if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
@@ -167,7 +167,7 @@ struct Staging {
         let path =
             isNear
             ? TreePartStore.passingPath(for: landing.target)
-            : HiddenName.freshPath(for: landing.target)
+            : landing.target.freshHiddenPath()
         if !isNear { try note(hidden: path) }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
     }
@@ -175,7 +175,7 @@ struct Staging {
     private func note(hidden path: String) throws(Errno) {
         do throws(IndexError) {
             try index.write { (batch: inout Database) throws(IndexError) in
-                try HiddenFileRows.note(path, in: &batch)
+                try batch.noteHiddenFile(path)
             }
         } catch {
             throw Errno(number: EIO, call: "sqlite", path: path)
@@ -199,7 +199,7 @@ struct Staging {
         let needsFlush = groupDevice != status.device
         return StagedFile(
             landing: landing, path: path,
-            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil, stamp: status.stamp,
+            aside: isKept ? landing.target.freshHiddenPath() : nil, stamp: status.stamp,
             file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
             isUnnamed: isUnnamed, isDisposable: isDisposable)
     }

@@ -32,9 +32,9 @@ final class Engine: Sendable {
         leases = .of(root)
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
-        let (opened, settled) = try Engine.openIndex(of: root)
-        if let notice = opened.notice { notices.append(notice) }
-        index = opened.index
+        let settled: Recovery.Settled
+        (index, settled) = try Engine.openIndex(of: root)
+        if let notice = index.notice { notices.append(notice) }
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }
@@ -65,16 +65,16 @@ final class Engine: Sendable {
     /// is moved aside, and both are done once more.
     private static func openIndex(
         of root: RootDirectory
-    ) throws(MirrorError) -> (OpenedIndex, Recovery.Settled) {
-        let opened = try IndexOpening.open(root, now: SystemClock.now())
+    ) throws(MirrorError) -> (Index, Recovery.Settled) {
+        let opened = try Index.open(root, now: SystemClock.now())
         do throws(MirrorError) {
-            return (opened, try Recovery.settle(root, opened.index, now: SystemClock.now()))
+            return (opened, try Recovery.settle(root, opened, now: SystemClock.now()))
         } catch {
-            guard opened.index.hasSeenDamage else { throw error }
-            try opened.index.close()
+            guard opened.hasSeenDamage else { throw error }
+            try opened.close()
         }
-        let anew = try IndexOpening.open(root, now: SystemClock.now())
-        return (anew, try Recovery.settle(root, anew.index, now: SystemClock.now()))
+        let anew = try Index.open(root, now: SystemClock.now())
+        return (anew, try Recovery.settle(root, anew, now: SystemClock.now()))
     }
 
     /// Ends the loop and the promoter, closes the index, and releases the lock.

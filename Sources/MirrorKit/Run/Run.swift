@@ -138,7 +138,7 @@ extension Event {
     fileprivate static func runIdentifier() -> String {
         let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
         var high = UInt64(clamping: SystemClock.now().milliseconds) & 0xFFFF_FFFF_FFFF
-        var low = RandomBytes.make(10).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        var low = randomBytes(10).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         var text: [Character] = []
         for _ in 0..<16 {
             text.append(digits[Int(low & 31)])

@@ -63,13 +63,12 @@ struct RunLimits {
     }
 
     private mutating func checkSpace(_ root: RootDirectory) throws(MirrorError) -> Bool {
-        let space: FreeSpace
-        do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
-        demands = space.volumes.map { _ in SpaceDemand() }
-        freed = space.volumes.map { _ in 0 }
+        let all: [Volume]
+        do throws(Errno) { all = try Volume.all(of: root) } catch { throw MirrorError(error) }
+        demands = all.map { _ in SpaceDemand() }
+        freed = all.map { _ in 0 }
         for area in Area.allCases {
-            guard let place = space.volume(of: area)?.place else { continue }
-            volumes[area] = space.volumes.firstIndex { $0.place == place }
+            volumes[area] = all.firstIndex { $0.areas.contains(area) }
         }
         let plan = plan
         let sets = options.isOffline ? AtomicSets(plan) : nil
@@ -97,7 +96,7 @@ struct RunLimits {
         }
         let least = configuration.leastFreeSpace
         var needsEvictions = false
-        for (number, volume) in space.volumes.enumerated() {
+        for (number, volume) in all.enumerated() {
             let demand = demands[number]
             let refusal = { (freed: Int64) in
                 demand.refusal(
@@ -163,7 +162,7 @@ final class FreeSpaceCheck: Sendable {
     private let leastFreeSpace: Int64
     /// The free space by the last answer, less what was admitted since, and until when it is valid, in
     /// milliseconds of the monotonic clock.
-    private let known = Mutex<(space: FreeSpace, admitted: [String: Int64], end: Int64)?>(nil)
+    private let known = Mutex<(volumes: [Volume], admitted: [String: Int64], end: Int64)?>(nil)
 
     init(_ root: RootDirectory, leastFreeSpace: Int64) {
         self.root = root
@@ -177,8 +176,8 @@ final class FreeSpaceCheck: Sendable {
         let needed = bytes.addingSaturated(leastFreeSpace)
         let now = SystemClock.monotonic()
         return known.withLock { known in
-            if let (space, admitted, end) = known, now < end {
-                let volumes = space.volumes(for: target.area)
+            if let (all, admitted, end) = known, now < end {
+                let volumes = all.filter { $0.isWritten(by: target.area) }
                 let enough = needed.addingSaturated(Self.plenty)
                 let isPlenty = volumes.allSatisfy {
                     $0.availableBytes - (admitted[$0.place] ?? 0) >= enough
@@ -191,8 +190,8 @@ final class FreeSpaceCheck: Sendable {
                     return nil
                 }
             }
-            guard let space = try? FreeSpace(of: root) else { return nil }
-            let volumes = space.volumes(for: target.area)
+            guard let all = try? Volume.all(of: root) else { return nil }
+            let volumes = all.filter { $0.isWritten(by: target.area) }
             var demand = SpaceDemand()
             demand.add(bytes, for: target)
             for volume in volumes {
@@ -203,7 +202,7 @@ final class FreeSpaceCheck: Sendable {
             }
             let admitted = volumes.map { ($0.place, bytes) }
             known = (
-                space, Dictionary(admitted, uniquingKeysWith: max), now + Self.validity
+                all, Dictionary(admitted, uniquingKeysWith: max), now + Self.validity
             )
             return nil
         }

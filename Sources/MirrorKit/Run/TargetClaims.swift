@@ -136,7 +136,7 @@ struct StepClaims: ~Copyable {
     private let mailbox: Mailbox<RunMessage>
     private let heldByCaller: [FileLease]
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
-    private var rowsMark: RowsMark?
+    private var rowsMark: Int?
     /// The folded paths of the targets that the run's manifests give to their resources, and of the
     /// folders above them; nil until a server chooses a name.
     ///
@@ -216,7 +216,7 @@ struct StepClaims: ~Copyable {
     /// Reserves the target of a body if the manifest lets the server choose the name.
     ///
     /// A remembered name wins over what the server suggests now. A new name is remembered once the file
-    /// is there (`ServerNameRows`); until then the claim alone keeps it for this step.
+    /// is there (`fixServerName`); until then the claim alone keeps it for this step.
     mutating func name(_ position: Int, _ body: ReceivedBody) throws(MirrorError) -> Target {
         let step = plan.steps[position]
         let target: Target

@@ -46,8 +46,7 @@ struct AdmissionScan {
         in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
         guard let root = view.root, let index = view.index else { return }
-        let scan = CacheScan(root: root, index: index, meter: view.meter)
-        try scan.forEach(in: area, body)
+        try index.forEachCachedFile(in: area, of: root, view.meter, body)
     }
 }
 
@@ -299,39 +298,22 @@ extension AdmissionScan {
     }
 }
 
-/// Lists the files of an area that the index knows, with size, last use and changes.
-///
-/// The last use is the latest of three times: a use that a library call noted, the last read as far
-/// as the file system tells, and the promotion. Most file systems note only the first read of a day
-/// (`relatime`, mount(8)).
-struct CacheScan {
-    private let root: RootDirectory
-    private let index: Index
-    private let leases: FileLeases
-    private let meter: ActivityMeter?
-
-    init(root: RootDirectory, index: Index, meter: ActivityMeter?) {
-        (self.root, self.index, self.meter) = (root, index, meter)
-        leases = .of(root)
-    }
-
-    /// The existing files of Caches, in the order of their paths' bytes. Throws `MirrorError`.
-    func files() throws -> CachedFileList {
-        var files = CachedFileList()
-        try forEach(in: .caches) { file, _ in files.append(file) }
-        return files
-    }
-
+extension Index {
     /// Passes on the existing files of an area with their rows, in the order of their paths' bytes.
     ///
-    /// A row is valid only during the call. Throws `MirrorError`, and what the body throws.
-    func forEach(
-        in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
+    /// The last use of a file is the latest of three times: a use that a library call noted, the last read
+    /// as far as the file system tells, and the promotion. Most file systems note only the first read of a
+    /// day (`relatime`, mount(8)). A row is valid only during the call. Throws `MirrorError`, and what the
+    /// body throws.
+    func forEachCachedFile(
+        in area: Area, of root: RootDirectory, _ meter: ActivityMeter?,
+        _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
+        let leases = FileLeases.of(root)
         meter?.begin(.looking)
         defer { meter?.end() }
         var scan = StatCursor(root)
-        var cursor = try index.cursorOfUses(in: area)
+        var cursor = try cursorOfUses(in: area)
         while try cursor.next() {
             guard let row = cursor.row else {
                 // Reading the whole record throws an error that names the damage.
@@ -347,19 +329,10 @@ struct CacheScan {
                 state: .idle)
             if leases.isHeld(target) {
                 file.state = .inUse
-            } else if seen.stamp != row.stamp, !hasBytes(of: row, at: target, seen.stamp) {
+            } else if seen.stamp != row.stamp, !row.hasBytes(of: target, seen.stamp, in: root) {
                 file.state = .changed
             }
             try body(file, row)
         }
-    }
-
-    /// Whether a file that was touched or copied still has the bytes that mirror put there.
-    ///
-    /// A file that cannot be read may have other bytes.
-    private func hasBytes(of row: RowProjection, at target: Target, _ stamp: FileStamp) -> Bool {
-        guard stamp.size == row.stamp.size else { return false }
-        let read = try? FileDigests.read(target, in: root)
-        return read?.digests.first?.bytes.elementsEqual(row.sha256) == true
     }
 }

@@ -34,10 +34,10 @@ struct Inventory: ~Copyable {
         try wanted.refuseUnknownNames(options)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         let unfinished = try view.index?.unfinishedPromotions()
-        let formerNames = FormerNames.of(
-            manifests, among: try ManifestMemory.all(in: view).map(\.record), in: view)
+        let formerNames = OwnerBook.formerNames(
+            of: manifests, among: try ManifestMemory.all(in: view).map(\.record), in: view)
         self.evicted = evicted
-        orphanOwners = Set(FormerNames.orphanOwners(manifests, formerNames).keys)
+        orphanOwners = Set(OwnerBook.orphanOwners(manifests, formerNames).keys)
         intended = Dictionary(
             (unfinished?.records ?? []).map { ($0.target, $0) }, uniquingKeysWith: { $1 })
         exchangedFolders = (unfinished?.folders ?? []).map { $0 + "/" }
@@ -82,7 +82,7 @@ struct Inventory: ~Copyable {
         let isUntouched = scan?.isUnchanged(row.path, since: row.stamp) == true
         let known = try cursor.wholeRecord()
         let seen =
-            isUntouched ? .file(row.stamp, sha256: nil) : try look(at: known.target)
+            isUntouched ? .file(row.stamp) : try look(at: known.target)
         let placed = isUntouched ? nil : placed(known.target, seen, over: known)
         let record = placed ?? known
         var file = StoredFile(record, file: seen)
@@ -117,7 +117,7 @@ struct Inventory: ~Copyable {
     private func placed(
         _ target: Target, _ file: LocalFile, over known: IndexRecord? = nil
     ) -> IndexRecord? {
-        guard case .file(let stamp, _) = file else { return nil }
+        guard case .file(let stamp) = file else { return nil }
         let isExchanged = exchangedFolders.contains { target.path.utf8.starts(with: $0.utf8) }
         let versions = [intended[target], isExchanged ? known : nil].compactMap(\.self)
         var record = versions.first { stamp.isSameVersion(as: $0.stamp) }

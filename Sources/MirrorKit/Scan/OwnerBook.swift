@@ -1,60 +1,7 @@
 internal import MirrorManifests
 internal import MirrorModel
+internal import MirrorSystem
 internal import Synchronization
-
-/// Names under which the root remembered manifests of a run before.
-///
-/// If a user writes another `name` into the file at a remembered place, everything that the old
-/// name owns belongs to the new one.
-enum FormerNames {
-    /// The former names, each with the position of the manifest that had it.
-    ///
-    /// A name that the root knows already is not new: then one file was copied over another.
-    static func of(
-        _ manifests: [Manifest], among records: [ManifestRecord], root: String
-    ) -> [String: Int] {
-        let known = Set(records.map(\.name))
-        let given = Set(manifests.map(\.owner))
-        var names: [String: Int] = [:]
-        for (position, manifest) in manifests.enumerated() where !known.contains(manifest.owner) {
-            for record in records where !given.contains(record.name) {
-                let isItsPlace =
-                    switch manifest.whereabouts {
-                    case .file(let path): record.place.paths(from: root).first == path
-                    case .url(let key): record.place == .url(key)
-                    case .code, .standardInput: false
-                    }
-                if isItsPlace { names[record.name] = position }
-            }
-        }
-        return names
-    }
-
-    /// The former names of manifests, with places relative to the root of a view.
-    static func of(
-        _ manifests: [Manifest], among records: [ManifestRecord], in view: TreeView
-    ) -> [String: Int] {
-        of(
-            manifests, among: records,
-            root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
-    }
-
-    /// The manifests that give up targets which they no longer name, by their owners in rows.
-    ///
-    /// One without a name gives up nothing.
-    static func orphanOwners(
-        _ manifests: [Manifest], _ formerNames: [String: Int]
-    ) -> [String: Int] {
-        var owners: [String: Int] = [:]
-        for (position, manifest) in manifests.enumerated() {
-            if let name = manifest.name { owners[Owners(name).text] = position }
-        }
-        for (name, position) in formerNames where manifests[position].name != nil {
-            owners[Owners(name).text] = position
-        }
-        return owners
-    }
-}
 
 /// The targets of all owners: manifests of a run, and manifests that the root remembers.
 ///
@@ -65,7 +12,8 @@ final class OwnerBook: Sendable {
     private let manifests: [Manifest]
     private let given: [String: Int]
     private let memories: [String: ManifestMemory]
-    private let read = Mutex<[String: NamedTargets?]>([:])
+    /// The manifests that were read, with the order of their targets.
+    private let read = Mutex<[String: (manifest: Manifest, order: PathOrder)?]>([:])
 
     init(_ manifests: [Manifest], view: TreeView) throws {
         self.manifests = manifests
@@ -73,7 +21,8 @@ final class OwnerBook: Sendable {
             manifests.enumerated().map { ($1.owner, $0) }, uniquingKeysWith: { $1 })
         let memories = try ManifestMemory.all(in: view)
         for manifest in manifests { try manifest.refuseTwin(among: memories.map(\.record.name)) }
-        formerNames = FormerNames.of(manifests, among: memories.map(\.record), in: view)
+        formerNames = OwnerBook.formerNames(
+            of: manifests, among: memories.map(\.record), in: view)
         self.memories = Dictionary(
             memories.map { ($0.record.name, $0) }, uniquingKeysWith: { $1 })
     }
@@ -96,41 +45,72 @@ final class OwnerBook: Sendable {
         let targets = read.withLock { read in
             if let known = read[name] { return known }
             let manifest = given[name].map { manifests[$0] } ?? memories[name]?.known()
-            let targets = manifest.map(NamedTargets.init)
+            let targets = manifest.map { ($0, $0.resources.sortedOrder) }
             read[name] = .some(targets)
             return targets
         }
-        guard let targets, let position = targets.position(of: target) else { return nil }
+        guard let (manifest, order) = targets,
+            let position = manifest.resources.position(of: target, in: order)
+        else { return nil }
         return (
-            targets.manifest.resources[position],
-            targets.manifest.claim(at: position), given[name] != nil, targets.manifest.isAtomic
+            manifest.resources[position], manifest.claim(at: position), given[name] != nil,
+            manifest.isAtomic
         )
     }
 }
 
-/// A manifest, and its resources in the order of their targets.
-private struct NamedTargets {
-    let manifest: Manifest
-    private let order: PathOrder
+// MARK: Former names
 
-    init(_ manifest: Manifest) {
-        self.manifest = manifest
-        order = manifest.resources.sortedOrder
+extension OwnerBook {
+    /// Names under which the root remembered manifests of a run before, each with the position of the
+    /// manifest that had it.
+    ///
+    /// If a user writes another `name` into the file at a remembered place, everything that the old
+    /// name owns belongs to the new one. A name that the root knows already is not new: then one file was
+    /// copied over another.
+    static func formerNames(
+        of manifests: [Manifest], among records: [ManifestRecord], root: String
+    ) -> [String: Int] {
+        let known = Set(records.map(\.name))
+        let given = Set(manifests.map(\.owner))
+        var names: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() where !known.contains(manifest.owner) {
+            for record in records where !given.contains(record.name) {
+                let isItsPlace =
+                    switch manifest.whereabouts {
+                    case .file(let path): record.place.paths(from: root).first == path
+                    case .url(let key): record.place == .url(key)
+                    case .code, .standardInput: false
+                    }
+                if isItsPlace { names[record.name] = position }
+            }
+        }
+        return names
     }
 
-    /// The position of the resource with a target; nil if there is none.
-    func position(of target: Target) -> Int? {
-        var path = target.path
-        return path.withUTF8 { path in
-            var (low, high) = (0, order.count)
-            while low < high {
-                let middle = (low + high) / 2
-                let sign = manifest.resources.comparePath(at: order[middle], with: path)
-                if sign == 0 { return order[middle] }
-                if sign < 0 { low = middle + 1 } else { high = middle }
-            }
-            return nil
+    /// The former names of manifests, with places relative to the root of a view.
+    static func formerNames(
+        of manifests: [Manifest], among records: [ManifestRecord], in view: TreeView
+    ) -> [String: Int] {
+        formerNames(
+            of: manifests, among: records,
+            root: view.root.map { resolvedPath($0.path) ?? $0.path } ?? "")
+    }
+
+    /// The manifests that give up targets which they no longer name, by their owners in rows.
+    ///
+    /// One without a name gives up nothing.
+    static func orphanOwners(
+        _ manifests: [Manifest], _ formerNames: [String: Int]
+    ) -> [String: Int] {
+        var owners: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() {
+            if let name = manifest.name { owners[Owners(name).text] = position }
         }
+        for (name, position) in formerNames where manifests[position].name != nil {
+            owners[Owners(name).text] = position
+        }
+        return owners
     }
 }
 

@@ -35,7 +35,7 @@ struct Scan: ~Copyable {
             wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
             now: now, isCancelled: isCancelled, meter: meter, book: book,
             orphanOwners: options.isSelection
-                ? [:] : FormerNames.orphanOwners(manifests, book.formerNames))
+                ? [:] : OwnerBook.orphanOwners(manifests, book.formerNames))
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
@@ -58,8 +58,8 @@ struct Scan: ~Copyable {
             ? try Scan.findings(of: view, splitAt: count / 2)
             : try ScanShard(0..<count, of: view).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
-        findings.leave(try RespelledOrphans(findings, of: view))
-        try TreeSources(view).look(&findings)
+        try findings.leaveRespelledOrphans(of: view)
+        try view.useTree(for: &findings)
         // Only now: no bytes may be taken from what could not be read.
         let unread = findings.unreadOrphans
         findings.orphans.append(contentsOf: unread)

@@ -9,13 +9,16 @@ struct ScanFindings: Sendable {
     var unreadOrphans = OrphanTable()
     /// Rows of orphans whose files were changed or could not be read, with the files' stamps.
     var doubtfulOrphans: [(target: Target, stamp: FileStamp)] = []
-    /// Steps that need bytes, which the tree may have under other names.
-    private(set) var searching: [Search] = []
+    /// Steps that need bytes, which the tree may have under other names, with the situations that they
+    /// were decided from; -1 for a plain fetch, whose situation can be made again.
+    ///
+    /// An entry takes eight bytes, because there may be a million plain fetches.
+    private(set) var searching: [(step: Int32, situation: Int32)] = []
     private var situations: [Situation] = []
     /// The number of rows that the index has of each owner.
     var owned: [String: Int] = [:]
     /// Orphans whose files are those of wanted targets.
-    private(set) var respelled: Set<Target> = []
+    var respelled: Set<Target> = []
     /// The bytes of orphans that steps take over although no digest pins them.
     var orphanBytes: [Target: Digest] = [:]
     /// Rows of orphans whose files are gone, or are those of other targets.
@@ -31,39 +34,17 @@ struct ScanFindings: Sendable {
     /// Targets that another manifest wants differently.
     var disputes: [TargetDispute] = []
 
-    /// A step that needs bytes; it takes eight bytes, because there may be a million plain fetches.
-    struct Search {
-        var step: Int32
-        /// The position of the situation that it was decided from.
-        ///
-        /// -1 stands for a plain fetch, whose situation can be made again.
-        fileprivate var situation: Int32
-    }
-
     init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
 
     /// Notes that the next step needs bytes; nil stands for a plain fetch.
     mutating func search(with situation: Situation?) {
-        searching.append(
-            Search(
-                step: Int32(steps.count),
-                situation: situation == nil ? -1 : Int32(situations.count)))
+        searching.append((Int32(steps.count), situation == nil ? -1 : Int32(situations.count)))
         if let situation { situations.append(situation) }
     }
 
     /// The situation that a step was decided from; nil for a plain fetch.
-    func situation(of search: Search) -> Situation? {
-        search.situation < 0 ? nil : situations[Int(search.situation)]
-    }
-
-    /// Removes the orphans that are other spellings of wanted targets; those of which nothing but the row is
-    /// in the way are forgotten.
-    mutating func leave(_ orphans: RespelledOrphans) {
-        if orphans.all.isEmpty { return }
-        self.orphans.removeAll { orphans.all.contains($0) }
-        unreadOrphans.removeAll { orphans.all.contains($0) }
-        forgotten += orphans.settled
-        respelled = orphans.all
+    func situation(_ number: Int32) -> Situation? {
+        number < 0 ? nil : situations[Int(number)]
     }
 
     /// Adds the findings of the next shard.
@@ -76,9 +57,7 @@ struct ScanFindings: Sendable {
         unreadOrphans.append(contentsOf: next.unreadOrphans)
         doubtfulOrphans += next.doubtfulOrphans
         searching += next.searching.map { search in
-            Search(
-                step: search.step + steps,
-                situation: search.situation < 0 ? -1 : search.situation + known)
+            (search.step + steps, search.situation < 0 ? -1 : search.situation + known)
         }
         situations += next.situations
         owned.merge(next.owned, uniquingKeysWith: +)

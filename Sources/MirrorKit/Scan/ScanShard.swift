@@ -220,7 +220,7 @@ struct ScanShard: ~Copyable {
 
     /// Reads a file if its stamp does not vouch for it, or if its row lacks the strongest declared digest.
     private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
-        guard case .file(let stamp, _) = situation.file, let root = view.root else { return }
+        guard case .file(let stamp) = situation.file, let root = view.root else { return }
         let declared = situation.resource.digests.first?.algorithm
         let record = situation.record
         let isKnown =
@@ -248,7 +248,7 @@ struct ScanShard: ~Copyable {
             }
             if let read {
                 situation.digests = read.digests
-                situation.file = .file(read.stamp, sha256: nil)
+                situation.file = .file(read.stamp)
                 return
             }
             situation.file = try scan?.look(at: situation.resource.target) ?? .absent
@@ -266,7 +266,7 @@ struct ScanShard: ~Copyable {
     ///
     /// If the file is gone, the orphan is only forgotten. A changed file belongs to the user now.
     private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
-        guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent else {
+        guard case .file(let stamp) = try scan?.look(at: record.target) ?? .absent else {
             found.forgotten.append(record.target)
             return
         }

@@ -1,30 +1,136 @@
 internal import MirrorModel
 
-/// Decides again on steps that would fetch bytes which the tree may have under other names.
+/// Files of the tree that have bytes which steps need under other names.
 struct TreeSources {
-    private let view: ScanView
+    /// Files that have the bytes of a wanted pin: unchanged since mirror put them there, or read just now.
+    private var files: [Digest: (target: Target, size: Int64)] = [:]
+    /// Orphans with wanted bytes.
+    private var orphansByDigest: [Digest: IndexRecord] = [:]
+    /// Orphans with a strong validator, from a wanted source.
+    private var orphansBySource: [SourceKey: IndexRecord] = [:]
 
-    init(_ view: ScanView) { self.view = view }
+    /// Searches the index and the orphans of a scan for what situations need. Throws `MirrorError`.
+    ///
+    /// - Parameter findings: what is done about the wanted files: those to adopt were read. Rows to forget
+    ///   are no sources.
+    init(
+        for situations: some Sequence<Situation>, in index: Index, root: RootDirectory?,
+        _ findings: ScanFindings
+    ) throws {
+        try addFiles(
+            with: situations.lazy.compactMap(\.resource.pin), in: index, root: root, findings)
+        try addOrphans(findings.orphans, for: situations, in: index)
+    }
 
-    /// Looks for the bytes of all steps that need them. Throws `MirrorError`.
-    func look(_ findings: inout ScanFindings) throws {
-        guard let index = view.index, !findings.searching.isEmpty else { return }
-        let localSources = try LocalSources(
-            for: pins(of: findings), in: index, root: view.root, findings)
-        let orphanSources = try OrphanSources(
-            findings.orphans, for: situations(of: findings), in: index)
-        guard !localSources.isEmpty || !orphanSources.isEmpty else { return }
+    private mutating func addFiles(
+        with pins: some Sequence<Digest>, in index: Index, root: RootDirectory?,
+        _ findings: ScanFindings
+    ) throws {
+        let forgotten = Set(findings.forgotten)
+        var cursor = try index.projectionCursor(from: "")
+        // The pins are collected only if there is a row to compare: there may be a million pins.
+        guard try cursor.next() else { return }
+        let starts = SortedHashes(pins.lazy.map(\.start))
+        guard !starts.isEmpty else { return }
+        var scan = root.map { StatCursor($0) }
+        repeat {
+            guard let row = cursor.row else { continue }
+            let isLike = [row.sha256, row.otherDigest].contains { digest in
+                digest.map { starts.contains(Digest.start(of: $0)) } ?? false
+            }
+            guard isLike else { continue }
+            let record = try cursor.wholeRecord()
+            if forgotten.contains(record.target) { continue }
+            for digest in [record.sha256, record.otherDigest].compactMap(\.self)
+            where files[digest] == nil {
+                guard starts.contains(digest.start) else { continue }
+                guard case .file(let stamp) = try scan?.look(at: record.target) ?? .absent
+                else { continue }
+                if stamp == record.stamp || TreeSources.adopts(record, stamp, findings.steps) {
+                    files[digest] = (record.target, record.stamp.size)
+                }
+            }
+        } while try cursor.next()
+    }
+
+    /// Whether a file was touched only: its bytes, just read, are those of its row.
+    private static func adopts(
+        _ record: IndexRecord, _ stamp: FileStamp, _ steps: StepList
+    ) -> Bool {
+        guard let position = steps.position(of: record.target) else { return false }
+        let step = steps[position]
+        return step.means == .adoption(sha256: record.sha256)
+            && step.existing == .ours(stamp, sha256: record.sha256)
+    }
+
+    private mutating func addOrphans(
+        _ orphans: OrphanTable, for situations: some Sequence<Situation>, in index: Index
+    ) throws {
+        if orphans.isEmpty { return }
+        let digests = SortedHashes(situations.lazy.compactMap(\.resource.pin?.start))
+        let sources = SortedHashes(situations.lazy.flatMap(\.sources).map(OrphanTable.hash))
+        for position in orphans.indices
+        where orphans.mayHave(at: position, digests: digests, sources: sources) {
+            guard var orphan = try index.record(for: orphans.target(at: position)) else { continue }
+            orphan.stamp = orphans.stamp(at: position)
+            orphansByDigest[orphan.sha256] = orphan
+            if let other = orphan.otherDigest { orphansByDigest[other] = orphan }
+            if let source = orphan.provenance?.source, orphan.validators.strong != nil {
+                orphansBySource[source] = orphan
+            }
+        }
+    }
+
+    /// Whether the tree has nothing that is wanted.
+    var isEmpty: Bool { files.isEmpty && orphansByDigest.isEmpty }
+
+    /// A target with the pinned bytes of a resource, if these have its size; nil otherwise.
+    func target(for resource: Resource) -> Target? {
+        guard let pin = resource.pin, let file = files[pin],
+            resource.size ?? file.size == file.size
+        else { return nil }
+        return file.target
+    }
+
+    /// An orphan of the same manifest whose file can become an absent target.
+    ///
+    /// The orphan must have the pinned bytes. If nothing is pinned, it must come from the same
+    /// source with a strong validator.
+    func orphan(for situation: Situation) -> IndexRecord? {
+        guard case .absent = situation.file else { return nil }
+        let resource = situation.resource
+        let candidate =
+            resource.pin.map { orphansByDigest[$0] }
+            ?? situation.sources.lazy.compactMap { orphansBySource[$0] }.first
+        guard let candidate, candidate.owners.contains(situation.owner),
+            resource.size ?? candidate.stamp.size == candidate.stamp.size
+        else { return nil }
+        return candidate
+    }
+}
+
+// MARK: What a scan does with them
+
+extension ScanView {
+    /// Decides again on steps that would fetch bytes which the tree may have under other names.
+    ///
+    /// Throws `MirrorError`.
+    func useTree(for findings: inout ScanFindings) throws {
+        guard let index, !findings.searching.isEmpty else { return }
+        let sources = try TreeSources(
+            for: situations(of: findings), in: index, root: root, findings)
+        if sources.isEmpty { return }
         for search in findings.searching {
             let position = Int(search.step)
-            var situation = situation(of: search, in: findings)
+            var situation = situation(of: search.situation, step: position, in: findings)
             // Only a response names the file, and no file gets the provisional name.
             let resource = situation.resource
             if !resource.target.isProvisional(for: resource.primary.url) {
-                situation.localSource = localSources.target(for: resource)
-                situation.orphan = orphanSources.orphan(for: situation)
+                situation.localSource = sources.target(for: resource)
+                situation.orphan = sources.orphan(for: situation)
             }
             guard situation.localSource != nil || situation.orphan != nil else { continue }
-            let decision = view.reconciler.step(for: situation, now: view.now)
+            let decision = reconciler.step(for: situation, now: now)
             var step = findings.steps[position]
             step.kind = decision.kind
             step.reason = decision.reason
@@ -41,23 +147,18 @@ struct TreeSources {
     }
 
     private func situations(of findings: ScanFindings) -> some Sequence<Situation> {
-        findings.searching.lazy.map { situation(of: $0, in: findings) }
+        findings.searching.lazy.map {
+            situation(of: $0.situation, step: Int($0.step), in: findings)
+        }
     }
 
-    /// The situation that the step of a search was decided from.
-    private func situation(
-        of search: ScanFindings.Search, in findings: ScanFindings
-    ) -> Situation {
-        findings.situation(of: search)
-            ?? view.situation(of: entry(of: findings.steps[Int(search.step)]))
-    }
-
-    private func entry(of step: Step) -> Wanted.Reference {
-        Wanted.Reference(manifest: Int32(step.manifest), resource: Int32(step.resource ?? 0))
-    }
-
-    private func pins(of findings: ScanFindings) -> some Sequence<Digest> {
-        situations(of: findings).lazy.compactMap(\.resource.pin)
+    /// The situation that a step was decided from; that of a plain fetch is made again.
+    private func situation(of number: Int32, step: Int, in findings: ScanFindings) -> Situation {
+        if let known = findings.situation(number) { return known }
+        let step = findings.steps[step]
+        return situation(
+            of: Wanted.Reference(
+                manifest: Int32(step.manifest), resource: Int32(step.resource ?? 0)))
     }
 
     /// Replaces moves by copies if several steps want the bytes of one orphan.

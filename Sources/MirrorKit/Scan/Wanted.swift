@@ -290,17 +290,5 @@ extension Wanted {
     }
 
     /// Whether an entry has a target.
-    func wants(_ target: Target) -> Bool {
-        var path = target.path
-        return path.withUTF8 { path in
-            var (low, high) = (0, entries.count)
-            while low < high {
-                let middle = (low + high) / 2
-                let sign = compare(entries[middle], with: path)
-                if sign == 0 { return true }
-                if sign < 0 { low = middle + 1 } else { high = middle }
-            }
-            return false
-        }
-    }
+    func wants(_ target: Target) -> Bool { position(of: target, in: sortedOrder) != nil }
 }

@@ -38,10 +38,10 @@ package struct ScheduleBook: Sendable {
         root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager,
         machine: String = ScheduleBook.machine
     ) -> (schedule: Schedule, offset: UInt64) {
-        let place = LocalManifest.canonical(folder: root)
+        let place = resolvedPath(root) ?? root
         let places = manifests.map { source in
             switch source {
-            case .path(let path): LocalManifest.canonical(path)
+            case .path(let path): canonicalPath(path)
             case .url(let url): url.requestText
             case .standardInput: "-"
             }
@@ -232,7 +232,7 @@ extension ScheduleBook {
         if schedule.name == name || schedule.manifests.contains(name) { return true }
         switch try? ManifestSource(argument: name) {
         case .url(let url): return schedule.manifests.contains(url.requestText)
-        case .path(let path): return schedule.manifests.contains(LocalManifest.canonical(path))
+        case .path(let path): return schedule.manifests.contains(canonicalPath(path))
         case .standardInput, nil: return false
         }
     }

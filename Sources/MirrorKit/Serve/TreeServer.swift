@@ -332,7 +332,7 @@ extension TreeResponder {
     private func entry(
         _ name: String, _ row: ServedFile, _ scan: inout StatCursor
     ) throws(MirrorError) -> ServedListing.Entry? {
-        guard case .file(let stamp, _) = try scan.look(at: row.target) else { return nil }
+        guard case .file(let stamp) = try scan.look(at: row.target) else { return nil }
         var file = row
         file.stamp.modified = stamp.modified
         return ServedListing.Entry(name: name, file: file)

@@ -81,10 +81,13 @@ public struct CacheEviction: Sendable {
     ) async throws -> EvictionReport {
         try Configuration.check("quota", quota, Configuration.natural)
         try limit.validate()
-        let scan = CacheScan(root: root, index: index, meter: ActivityMeter.current)
+        let meter = ActivityMeter.current
         let report = try await Offload.run {
-            EvictionReport(
-                root: session.root, isDryRun: true, quota: quota, of: try scan.files())
+            var files = CachedFileList()
+            try index.forEachCachedFile(in: .caches, of: root, meter) { file, _ in
+                files.append(file)
+            }
+            return EvictionReport(root: session.root, isDryRun: true, quota: quota, of: files)
         }
         let (count, held) = (report.evicted.count, report.files)
         guard limit.allows(removals: count, owned: held, resources: held) else {

@@ -1,43 +1,54 @@
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorSystem
 
-/// Forgets one manifest: its row and its copy go, and its ownership of files.
-struct Forgetting: Sendable {
-    let root: String
-    /// The manifest's name.
-    let name: String
-    /// Whether the files go that are as mirror put them there, and that no other manifest owns.
-    let deletesFiles: Bool
+// MARK: Forgetting
 
-    /// What forgetting would do; nothing changes. Blocks the calling thread.
-    func preview(_ view: TreeView) throws -> ForgetReport {
-        try look(at: view, isDryRun: true).report
-    }
-
-    /// Forgets the manifest, unless files that were to go are still there.
-    func carryOut(in engine: Engine) async throws -> ForgetReport {
-        // The journal of its files would bring them back without an owner.
-        let set = engine.unfinished.first { $0.owners.names.contains(name) }
-        if let set { throw set.cause }
-        let view = TreeView(root: engine.root, index: engine.index)
-        var (report, removals) = try await Offload.run { try look(at: view, isDryRun: false) }
-        let failures = await RemovalBatch.remove(removals, from: engine)
-        let failed = Set(failures.map(\.file.target))
-        report.failures += failures.map(\.error)
-        report.removed.removeAll { failed.contains($0.target) }
-        guard report.failures.isEmpty else { return report }
-        try await Offload.run {
-            if deletesFiles { try discardParts(in: engine) }
-            try engine.index.forgetManifest(named: name)
-            ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
+extension ManifestRegister {
+    /// Forgets a manifest: its place, its copy, and its ownership of files.
+    ///
+    /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
+    /// put them there, and that no other manifest owns, are removed first. A dry run changes
+    /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
+    /// not know, with the obstacle's error while a promotion of its files cannot be finished, or
+    /// with `locked`, `inputOutput` and the like.
+    ///
+    /// - Parameter wait: seconds to wait for another run's end.
+    public func forget(
+        _ name: String, deleting: Bool = false, isDryRun: Bool = false,
+        waitingSeconds wait: Int64 = 0
+    ) async throws -> ForgetReport {
+        if isDryRun {
+            return try await engine.look { view in
+                try self.sortFiles(of: name, deletes: deleting, in: view, isDryRun: true).report
+            }
         }
-        return report
+        try await engine.requireSoundIndex()
+        return try await engine.using(waitingSeconds: wait) { engine in
+            // The journal of its files would bring them back without an owner.
+            let set = engine.unfinished.first { $0.owners.names.contains(name) }
+            if let set { throw set.cause }
+            let view = TreeView(root: engine.root, index: engine.index)
+            var (report, removals) = try await Offload.run {
+                try self.sortFiles(of: name, deletes: deleting, in: view, isDryRun: false)
+            }
+            let failures = await RemovalBatch.remove(removals, from: engine)
+            let failed = Set(failures.map(\.file.target))
+            report.failures += failures.map(\.error)
+            report.removed.removeAll { failed.contains($0.target) }
+            guard report.failures.isEmpty else { return report }
+            try await Offload.run {
+                if deleting { try ManifestRegister.discardParts(of: name, in: engine) }
+                try engine.index.forgetManifest(named: name)
+                ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
+            }
+            return report
+        }
     }
 
     /// Sorts the manifest's files: left, shared, removed or changed. Throws `MirrorError` with `usage`
     /// for an unknown name.
-    private func look(
-        at view: TreeView, isDryRun: Bool
+    private func sortFiles(
+        of name: String, deletes: Bool, in view: TreeView, isDryRun: Bool
     ) throws -> (report: ForgetReport, removals: [CachedFile]) {
         var report = ForgetReport(root: root, name: name, isDryRun: isDryRun)
         var removals: [CachedFile] = []
@@ -54,10 +65,10 @@ struct Forgetting: Sendable {
                     continue
                 }
                 let target = try cursor.rowTarget()
-                guard case .file(let stamp, _) = try scan.look(at: target) else { continue }
-                if !deletesFiles {
+                guard case .file(let stamp) = try scan.look(at: target) else { continue }
+                if !deletes {
                     report.left.append(target)
-                } else if stamp == row.stamp || hasBytes(of: row, target, stamp, in: folder) {
+                } else if stamp == row.stamp || row.hasBytes(of: target, stamp, in: folder) {
                     report.removed.append((target, stamp.size))
                     removals.append(
                         CachedFile(
@@ -69,20 +80,12 @@ struct Forgetting: Sendable {
             }
         }
         guard owners.contains(Owners(name).text) || owners.contains(name) else {
-            throw unknown(among: owners)
+            throw ManifestRegister.unknown(name, among: owners)
         }
         return (report, removals)
     }
 
-    private func hasBytes(
-        of row: RowProjection, _ target: Target, _ stamp: FileStamp, in root: RootDirectory
-    ) -> Bool {
-        guard stamp.size == row.stamp.size else { return false }
-        let read = try? FileDigests.read(target, in: root)
-        return read?.digests.first?.bytes.elementsEqual(row.sha256) == true
-    }
-
-    private func unknown(among owners: Set<String>) -> MirrorError {
+    private static func unknown(_ name: String, among owners: Set<String>) -> MirrorError {
         let nearest = NearestName.suggestion(for: name, among: owners.sorted())
         let advice =
             nearest.map { "Did you mean \($0)?" } ?? "mirror manifests lists those that it knows."
@@ -91,7 +94,7 @@ struct Forgetting: Sendable {
     }
 
     /// Removes unfinished downloads of the targets that a manifest names.
-    private func discardParts(in engine: Engine) throws {
+    private static func discardParts(of name: String, in engine: Engine) throws {
         let view = TreeView(root: engine.root, index: engine.index)
         let memory = try ManifestMemory.all(in: view).first { $0.record.name == name }
         let parts = try engine.index.allParts()

@@ -110,11 +110,11 @@ extension StoredFile {
         switch file {
         case .absent: state = .missing
         case .other: state = .obstructed
-        case .file(let stamp, _): state = stamp == record.stamp ? .intact : .changed
+        case .file(let stamp): state = stamp == record.stamp ? .intact : .changed
         }
         self.init(target: record.target, state: state)
         owners = record.owners
-        if case .file(let stamp, _) = file { size = stamp.size }
+        if case .file(let stamp) = file { size = stamp.size }
         sha256 = record.sha256
         verified = record.verified
         source = record.provenance?.source.description

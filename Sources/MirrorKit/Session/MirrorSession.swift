@@ -1,6 +1,7 @@
 internal import Glibc
 public import MirrorModel
 internal import MirrorSystem
+internal import Synchronization
 
 /// A root and the operations on it: plan, execute, look up.
 ///
@@ -19,8 +20,12 @@ public actor MirrorSession {
     public nonisolated let history: RunHistory
     nonisolated let location: RootLocation
     nonisolated let engine: SharedEngine
-    private let runs: SessionRuns
-    private let pending = PendingRuns()
+    /// The runs that were asked for and have not begun: `execute` adds them before it returns.
+    nonisolated let pending = Mutex<[ObjectIdentifier: RunControl]>([:])
+    /// The runs under way, by their identifiers.
+    var underWay: [String: Execution] = [:]
+    /// Whether runs ask for no bytes, those that begin later included.
+    var isPaused = false
 
     /// Finds the root. Throws `MirrorError` with `rootUnusable`, or with `usage` for a number of the
     /// configuration that is out of its range.
@@ -31,15 +36,12 @@ public actor MirrorSession {
         root: String? = nil, configuration: Configuration = Configuration()
     ) throws(MirrorError) {
         try configuration.validate()
-        location = try RootLocation(root: root, surroundings: .ofThisProcess())
+        location = try RootLocation(root: root)
         self.root = location.path
         self.configuration = configuration
         engine = SharedEngine(location, configuration)
         manifests = ManifestRegister(root: location.path, configuration, engine: engine)
         history = RunHistory(engine)
-        runs = SessionRuns(
-            root: location.path, configuration, engine: engine, manifests: manifests,
-            pending: pending)
     }
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
@@ -76,15 +78,11 @@ public actor MirrorSession {
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
         let control = RunControl()
-        pending.add(control)
+        pending.withLock { $0[ObjectIdentifier(control)] = control }
         var options = options
         options.began = options.began ?? .now
         Task { [options] in await self.perform(plan, options, for: control) }
         return Run(control)
-    }
-
-    private func perform(_ plan: Plan, _ options: RunOptions, for control: RunControl) async {
-        await runs.perform(plan, options, for: control)
     }
 
     /// Makes the tree match a manifest: plans and executes under one lock.
@@ -150,11 +148,11 @@ public actor MirrorSession {
                     let plan: Plan
                     do { plan = try await self.plan(manifests, options: options) } catch {
                         if hasSeenDamage || !engine.index.hasSeenDamage { throw error }
-                        throw DamagedWhilePlanning()
+                        throw IndexError.damaged("while planning")
                     }
                     return try await body(plan)
                 }
-            } catch is DamagedWhilePlanning {
+            } catch is IndexError {
                 // The engine that is closed now left a mark: the next one moves the index aside, or looks at it.
                 hasSeenDamage = true
             }
@@ -186,28 +184,34 @@ extension MirrorSession {
     /// Stops asking for a resource's bytes, also in runs of `execute` that have not begun.
     ///
     /// Nothing happens when no run has a step for it.
-    public func pause(_ target: Target) { runs.steer(.pause(target)) }
+    public func pause(_ target: Target) { steer(.pause(target)) }
 
     /// Resumes asking for a resource's bytes.
-    public func resume(_ target: Target) { runs.steer(.resume(target)) }
+    public func resume(_ target: Target) { steer(.resume(target)) }
 
     /// Ends a resource's transfer; its part is kept for the next run, or deleted.
     public func cancel(_ target: Target, discardingPart: Bool = false) {
-        runs.steer(.cancel(target, discardingPart: discardingPart))
+        steer(.cancel(target, discardingPart: discardingPart))
     }
 
     /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
-    public func pauseAll() { runs.pauseAll() }
+    public func pauseAll() {
+        isPaused = true
+        steer(.pause(nil))
+    }
 
     /// Resumes asking for bytes.
-    public func resumeAll() { runs.resumeAll() }
+    public func resumeAll() {
+        isPaused = false
+        steer(.resume(nil))
+    }
 
     /// Ends all runs of this session, those of `execute` included that have not begun; parts are kept, or
     /// deleted.
     ///
     /// What has no plan yet, such as a `sync` that waits for the lock, ends when its task is cancelled.
     public func cancelAll(discardingParts: Bool = false) {
-        runs.steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
+        steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
 
     /// The targets that are paused in this root until further notice.
@@ -225,7 +229,7 @@ extension MirrorSession {
         try await Offload.run { [location] in
             try PausedTargets.change(at: location) { $0.pause(target) }
         }
-        runs.steer(.putAside(target))
+        steer(.putAside(target))
     }
 
     /// Ends such a pause, from the next run on; returns false if there was none.
@@ -238,8 +242,5 @@ extension MirrorSession {
     }
 
     /// The given targets for which a run of this session has a step.
-    package func fetched(among targets: [Target]) -> [Target] { targets.filter(runs.fetches) }
+    package func fetched(among targets: [Target]) -> [Target] { targets.filter(fetches) }
 }
-
-/// The index showed damage before anything was done.
-private struct DamagedWhilePlanning: Error {}

@@ -7,20 +7,15 @@ internal import Synchronization
 /// While it is open, the session holds the root's lock. Its functions run where their callers do.
 final class SharedEngine: Sendable {
     private struct State {
-        /// The engine that is open or about to be.
+        /// Opens the engine that is open or about to be; nil where there is none.
         var opening: Opening?
+        /// How many use that engine.
+        var users = 0
         /// The end of the previous engine, whose lock must be released first.
         var closing: Task<Void, any Error>?
-        var openings = 0
     }
 
-    /// An engine from its opening to its closing, with its users.
-    private struct Opening {
-        /// Tells it from one that was opened after it failed or was closed.
-        let number: Int
-        let task: Task<Engine, any Error>
-        var users = 1
-    }
+    private typealias Opening = Task<Engine, any Error>
 
     private let location: RootLocation
     private let configuration: Configuration
@@ -32,7 +27,7 @@ final class SharedEngine: Sendable {
 
     /// The engine, if it is open or about to be; nil otherwise, and where it cannot be opened.
     func current(isolation: isolated (any Actor)? = #isolation) async -> Engine? {
-        try? await state.withLock { $0.opening?.task }?.value
+        try? await state.withLock { $0.opening }?.value
     }
 
     /// Passes the engine to the body; opens it if necessary, and keeps it open until the body ends.
@@ -40,8 +35,8 @@ final class SharedEngine: Sendable {
         waitingSeconds wait: Int64, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
     ) async throws -> Value {
-        let (engine, number) = try await acquire(wait: wait)
-        return try await releasing(engine, number, body)
+        let (engine, opening) = try await acquire(wait: wait)
+        return try await releasing(engine, opening, body)
     }
 
     /// Passes the root and the index to the body for reading.
@@ -54,8 +49,8 @@ final class SharedEngine: Sendable {
     ) async throws -> Value {
         // If another process has the lock, there is no engine. Reading needs none.
         if let opening = state.withLock({ join(&$0) }) {
-            if let engine = try? await opening.task.value {
-                return try await releasing(engine, opening.number) {
+            if let engine = try? await opening.value {
+                return try await releasing(engine, opening) {
                     try await body(TreeView(root: $0.root, index: $0.index))
                 }
             }
@@ -67,7 +62,7 @@ final class SharedEngine: Sendable {
                 return TreeView(root: nil, index: nil)
             }
             do throws(MirrorError) {
-                return TreeView(root: root, index: try IndexOpening.openForReading(root))
+                return TreeView(root: root, index: try Index.openForReading(root))
             } catch {
                 guard isDispensable, error.code == .inputOutput else { throw error }
                 return TreeView(root: root, index: nil)
@@ -151,16 +146,16 @@ final class SharedEngine: Sendable {
 extension SharedEngine {
     /// Passes an acquired engine to a body, and releases it afterwards.
     private func releasing<Value: Sendable>(
-        _ engine: Engine, _ number: Int, isolation: isolated (any Actor)? = #isolation,
+        _ engine: Engine, _ opening: Opening, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
     ) async throws -> Value {
         let value: Value
         do { value = try await body(engine) } catch {
             // The first error is the one to throw.
-            try? await release(number)
+            try? await release(opening)
             throw error
         }
-        try await release(number)
+        try await release(opening)
         return value
     }
 
@@ -170,12 +165,12 @@ extension SharedEngine {
     /// flock(2) does not report that a lock was released, and a wait inside it cannot be cancelled.
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
-    ) async throws -> (engine: Engine, number: Int) {
+    ) async throws -> (engine: Engine, opening: Opening) {
         let clock = ContinuousClock()
         let deadline = clock.now.advanced(by: .seconds(wait))
         while true {
             let opening = state.withLock { state in join(&state) ?? begin(&state) }
-            do { return (try await opening.task.value, opening.number) } catch {
+            do { return (try await opening.value, opening) } catch {
                 forget(opening)
                 let isLocked = (error as? MirrorError)?.code == .locked
                 guard isLocked, clock.now < deadline else { throw error }
@@ -194,7 +189,7 @@ extension SharedEngine {
     private func begin(_ state: inout State) -> Opening {
         let (location, configuration) = (location, configuration)
         let closing = state.closing
-        let task = Task {
+        let opening = Task {
             // The caller that closed the previous engine got its error.
             _ = try? await closing?.value
             return try await Offload.run {
@@ -209,34 +204,32 @@ extension SharedEngine {
                 }
             }
         }
-        state.openings += 1
-        let opening = Opening(number: state.openings, task: task)
-        state.opening = opening
+        (state.opening, state.users) = (opening, 1)
         return opening
     }
 
     /// Makes the caller a user of the engine that is open or about to be; nil if there is none.
     private func join(_ state: inout State) -> Opening? {
-        state.opening?.users += 1
+        state.users += 1
         return state.opening
     }
 
     /// Forgets an opening that failed, unless there is a later one.
     private func forget(_ opening: Opening) {
         state.withLock { state in
-            if state.opening?.number == opening.number { state.opening = nil }
+            if state.opening == opening { state.opening = nil }
         }
     }
 
     /// Releases the engine of an opening, and closes it if it has no other user.
     private func release(
-        _ number: Int, isolation: isolated (any Actor)? = #isolation
+        _ opening: Opening, isolation: isolated (any Actor)? = #isolation
     ) async throws {
         let closing: Task<Void, any Error>? = state.withLock { state in
-            guard let opening = state.opening, opening.number == number else { return nil }
-            state.opening?.users -= 1
-            guard opening.users == 1 else { return nil }
-            let closing = Task { try await opening.task.value.close() }
+            guard state.opening == opening else { return nil }
+            state.users -= 1
+            guard state.users == 0 else { return nil }
+            let closing = Task { try await opening.value.close() }
             state.opening = nil
             state.closing = closing
             return closing

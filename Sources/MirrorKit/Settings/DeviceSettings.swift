@@ -40,7 +40,7 @@ package struct DeviceSettings: Sendable {
     /// Throws `ManifestRefusal` with the places of what is wrong, or `MirrorError` with `rootUnusable`
     /// or `inputOutput`.
     package init(ofRoot root: String?) throws {
-        let location = try RootLocation(root: root, surroundings: .ofThisProcess())
+        let location = try RootLocation(root: root)
         path = location.path + "/" + DeviceSettings.name
         guard let folder = try location.openIfThere() else { return }
         let file: Descriptor

@@ -319,7 +319,7 @@ final class CurlRequest {
         default: return false
         }
         let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
-        let isAllowed = AddressScope.isPublic(Array(bytes))
+        let isAllowed = Host.isPublic(Array(bytes))
         if !isAllowed { active?.refusedAddress = true }
         return isAllowed
     }

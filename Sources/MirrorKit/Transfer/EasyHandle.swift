@@ -276,7 +276,7 @@ struct TransferSettings: Sendable {
             easy.add(line: TransferSettings.userAgent)
         }
         easy.usesTunnelFields(plan.url.scheme == .https)
-        var cookies = [plan.draft.cookie].compactMap { $0 }
+        var cookies = [plan.cookie].compactMap { $0 }
         if plan.carriesCredentials {
             for field in source.headers {
                 // A request has one Cookie field (RFC 6265 §5.4).

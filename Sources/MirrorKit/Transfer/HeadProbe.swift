@@ -83,7 +83,7 @@ final class HeadProbe {
 
     /// Makes the next request of a question.
     private func ask(_ question: inout Question) throws(MirrorError) {
-        var plan = RequestDraft(source: 0, url: question.redirection.url)
+        var plan = RequestPlan(source: 0, url: question.redirection.url)
         plan.isHead = !question.isFirstByte
         plan.end = question.isFirstByte ? 1 : nil
         plan.usesHTTP1 = question.usesHTTP1
@@ -95,7 +95,7 @@ final class HeadProbe {
             stall: StallClock(timeout: patience))
         try wire.prepare(
             WireRequest(
-                plan: RequestPlan(plan), source: question.source, postBody: nil,
+                plan: plan, source: question.source, postBody: nil,
                 opensConnection: false),
             for: active)
         question.active = active

@@ -70,7 +70,7 @@ final class IncomingBody {
         guard let reception else { preconditionFailure("a part has its row") }
         let (target, answer) = (transfer.job.target, reception.answer)
         var record = PartRecord(
-            name: PartName.fresh(for: target, identity: identity), target: target,
+            name: PartRecord.freshName(for: target, identity: identity), target: target,
             identity: identity, total: reception.total, provenance: answer.provenance,
             validators: answer.validators)
         record.mediaType = answer.mediaType

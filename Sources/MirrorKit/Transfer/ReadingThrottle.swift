@@ -16,9 +16,9 @@ final class ReadingThrottle {
     private let bufferLimit: Int
     private let rateLimit: RateLimit?
     private let chunks: ChunkPool
-    private let clock: LoopClock
+    private let clock: SystemClock
 
-    init(_ configuration: Configuration, chunks: ChunkPool, clock: LoopClock) {
+    init(_ configuration: Configuration, chunks: ChunkPool, clock: SystemClock) {
         // At least two buffers fit for each transfer.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         rateLimit = configuration.rateLimit

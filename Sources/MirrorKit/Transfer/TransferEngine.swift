@@ -26,7 +26,7 @@ final class TransferEngine {
         /// receives the numbers of this run.
         var remembered: [Host: Int] = [:]
         var remember: @Sendable ([Host: Int]) -> Void = { _ in }
-        var clock = LoopClock()
+        var clock = SystemClock()
         /// Picks a number from 0 to its argument.
         var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     }

@@ -16,7 +16,7 @@ final class TransferWork {
     let readers: any Workers
     /// What reads source files.
     let files: FileReadings
-    let clock: LoopClock
+    let clock: SystemClock
     /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
     /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
     /// twice the time.
@@ -24,7 +24,7 @@ final class TransferWork {
 
     init(
         parts: any PartStore, inbox: TransferInbox, workers: any Workers, readers: any Workers,
-        clock: LoopClock, stallTimeout: Int64
+        clock: SystemClock, stallTimeout: Int64
     ) {
         self.parts = parts
         self.inbox = inbox
@@ -93,7 +93,7 @@ extension TransferWork {
                 let found: Mutex<TrustedPart?>
                 do throws(Errno) {
                     found = Mutex(
-                        try PartTrust.establish(
+                        try TrustedPart.establish(
                             record, file: file, other: other, isCancelled: { cancellation.isSet }))
                 } catch { throw MirrorError(error, target: record.target) }
                 pipeline.submit { digests in

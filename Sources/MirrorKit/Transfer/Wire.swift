@@ -222,12 +222,8 @@ final class ActiveRequest {
                     Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
-        switch collector.take(line: line) {
-        case .more: return true
-        case .refused(let flaw):
-            find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
-            return false
-        case .head(let head):
+        do throws(Refusal) {
+            guard let head = try collector.take(line: line) else { return true }
             version = head.version
             if sharesConnection, head.version != .http2 { misplace() }
             // Its bytes must not even be read for the sake of the connection.
@@ -235,6 +231,9 @@ final class ActiveRequest {
             let isWanted = listener.received(head: head, on: self)
             wantsBody = isWanted
             return isWanted || ActiveRequest.mayKeepConnection(after: head)
+        } catch {
+            find(.refused(error))
+            return false
         }
     }
 

@@ -261,17 +261,17 @@ struct FolderCache {
     }
 }
 
-/// Short-lived names beside a target: `.<name>.mirror-<32 hexadecimal digits>`.
-enum HiddenName {
-    /// A name that no other file has.
-    static func fresh(for target: Target) -> String {
-        String(joining: ".", target.name.prefix(bytes: 160), ".mirror-", RandomBytes.hex(16))
+// MARK: Hidden names
+
+extension Target {
+    /// A short-lived name beside the target, which no other file has:
+    /// `.<name>.mirror-<32 hexadecimal digits>`.
+    func freshHiddenName() -> String {
+        String(joining: ".", name.prefix(bytes: 160), ".mirror-", randomHex(16))
     }
 
     /// The path of such a name.
-    static func freshPath(for target: Target) -> String {
-        String(joining: target.folder, "/", fresh(for: target))
-    }
+    func freshHiddenPath() -> String { String(joining: folder, "/", freshHiddenName()) }
 
     /// Whether a file name has this form.
     static func isHidden(_ name: String) -> Bool {

@@ -14,52 +14,49 @@ struct RootLocation: Hashable {
     /// Whether it comes from `--root` or `$MIRROR_ROOT`, and so may be made when it is not there.
     let isExplicit: Bool
 
-    /// The values that decide, besides the file system.
-    struct Surroundings {
-        /// The current folder, absolute.
-        var currentFolder: String
-        /// `$MIRROR_ROOT`; empty counts as unset.
-        var mirrorRoot: String?
-        /// `$HOME`.
-        var home: String?
-
-        /// Those of this process. Throws `rootUnusable` when the current folder is gone.
-        static func ofThisProcess() throws(MirrorError) -> Surroundings {
-            guard let folder = getcwd(nil, 0) else {
-                throw MirrorError(
-                    .rootUnusable, "The current folder cannot be read (getcwd).",
-                    remedy: Remedy(.chooseRoot))
-            }
-            defer { free(folder) }
-            return Surroundings(
-                currentFolder: String(cString: folder),
-                mirrorRoot: getenv("MIRROR_ROOT").map { String(cString: $0) },
-                home: getenv("HOME").map { String(cString: $0) })
-        }
-    }
-
     /// Decides by `--root`, `$MIRROR_ROOT`, the nearest ancestor that has `.mirror/`, or the current
     /// folder, in this order. Throws `MirrorError` with `rootUnusable`.
-    init(root: String?, surroundings: Surroundings) throws(MirrorError) {
-        let named = root ?? surroundings.mirrorRoot.flatMap { $0.isEmpty ? nil : $0 }
+    ///
+    /// - Parameters:
+    ///   - currentFolder: an absolute path.
+    ///   - variable: `$MIRROR_ROOT`; empty counts as unset.
+    ///   - home: `$HOME`.
+    init(
+        root: String?, currentFolder: String, variable: String?, home: String?
+    ) throws(MirrorError) {
+        let named = root ?? variable.flatMap { $0.isEmpty ? nil : $0 }
         if let named {
             guard !named.isEmpty else {
                 throw MirrorError(
                     .rootUnusable, "The root's name is empty.", remedy: Remedy(.chooseRoot))
             }
-            path =
-                named.utf8.first == UInt8(ascii: "/")
-                ? named : surroundings.currentFolder + "/" + named
+            path = named.utf8.first == UInt8(ascii: "/") ? named : currentFolder + "/" + named
             isExplicit = true
             return
         }
         isExplicit = false
-        path = RootLocation.ancestor(of: surroundings.currentFolder) ?? surroundings.currentFolder
-        if let reason = RootLocation.refusal(of: path, home: surroundings.home) {
+        path = RootLocation.ancestor(of: currentFolder) ?? currentFolder
+        if let reason = RootLocation.refusal(of: path, home: home) {
             throw MirrorError(
                 .rootUnusable, "\(path): not taken as the root, because \(reason).",
                 remedy: Remedy(.chooseRoot))
         }
+    }
+
+    /// Decides by the current folder and the environment of this process.
+    ///
+    /// Throws `rootUnusable` also when the current folder is gone.
+    init(root: String?) throws(MirrorError) {
+        guard let folder = getcwd(nil, 0) else {
+            throw MirrorError(
+                .rootUnusable, "The current folder cannot be read (getcwd).",
+                remedy: Remedy(.chooseRoot))
+        }
+        defer { free(folder) }
+        try self.init(
+            root: root, currentFolder: String(cString: folder),
+            variable: getenv("MIRROR_ROOT").map { String(cString: $0) },
+            home: getenv("HOME").map { String(cString: $0) })
     }
 
     /// Opens the root; makes the folder first where it was named explicitly.

@@ -32,7 +32,7 @@ struct StatCursor: ~Copyable {
             case .open(let folder):
                 let name = target.name
                 let status = try FileStatus(folder: folder.number, name: name, path: target.path)
-                return status.kind.map { .other($0) } ?? .file(status.stamp, sha256: nil)
+                return status.kind.map { .other($0) } ?? .file(status.stamp)
             }
         } catch {
             if error.number == ENOENT { return .absent }
@@ -46,7 +46,7 @@ struct StatCursor: ~Copyable {
     mutating func change(of target: Target, since stamp: FileStamp?) -> MirrorError? {
         do throws(MirrorError) {
             let there = try look(at: target)
-            if let stamp, there == .file(stamp, sha256: nil) { return nil }
+            if let stamp, there == .file(stamp) { return nil }
             return .changedSincePlan(target, isGone: there == .absent)
         } catch { return error }
     }

@@ -195,18 +195,12 @@ final class FolderWatch {
 
     /// The place of a file and, for a link, the place of its destination.
     private static func places(_ path: String) -> [(folder: String, name: String)] {
-        let places = [LocalManifest.canonical(path)] + [resolved(path)].compactMap { $0 }
+        let places = [canonicalPath(path)] + [resolvedPath(path)].compactMap { $0 }
         return Set(places).compactMap { path in
             guard let slash = path.lastIndex(of: "/") else { return nil }
             let folder = slash == path.startIndex ? "/" : String(path[..<slash])
             return (folder, String(path[path.index(after: slash)...]))
         }
-    }
-
-    private static func resolved(_ path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 }
 

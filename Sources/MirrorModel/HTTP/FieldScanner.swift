@@ -28,7 +28,7 @@ struct FieldScanner {
 
     /// A token (§5.6.2), as it was written.
     mutating func token() -> String? {
-        let bytes = rest.prefix(while: Token.isTokenByte)
+        let bytes = rest.prefix(while: FieldScanner.isTokenByte)
         guard !bytes.isEmpty else { return nil }
         rest = rest.dropFirst(bytes.count)
         return String(decoding: bytes, as: UTF8.self)
@@ -67,6 +67,17 @@ struct FieldScanner {
         return value
     }
 
+    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+    }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        // A bit for each of the characters 0x00…0x3F and 0x40…0x7F: letters, digits, and
+        // !#$%&'*+-.^_`|~
+        let bits: UInt64 = byte < 0x40 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+        return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
+    }
+
     /// Takes everything up to one of these bytes, which stays.
     mutating func upTo(_ isEnd: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let bytes = rest.prefix { !isEnd($0) }
@@ -87,55 +98,6 @@ extension StringProtocol {
     }
 }
 
-/// The field `Link` (RFC 8288 §3).
-enum LinkField {
-    /// The target of the first link whose relation is `next`, as it is written; nil without one.
-    static func next(in value: [UInt8]) -> String? {
-        guard !value.isEmpty else { return nil }
-        let text = String(decoding: value, as: UTF8.self)
-        for (target, parameters) in links(in: text) {
-            let relations = parameters.compactMap { parameter -> Substring? in
-                guard let (name, value) = parameter.halves(atFirst: "="),
-                    String(name).trimmingSpaces().lowercased() == "rel"
-                else { return nil }
-                return value
-            }
-            // A second `rel` is ignored (§3.3).
-            guard let relation = relations.first else { continue }
-            let words = relation.lowercased().split { " \t\"".contains($0) }
-            if words.contains("next") { return String(target) }
-        }
-        return nil
-    }
-
-    /// The targets and the parameters of all links. Commas and semicolons within quotation marks, and
-    /// within a target, part nothing.
-    private static func links(in text: String) -> [(target: Substring, parameters: [Substring])] {
-        var links: [(Substring, [Substring])] = []
-        var rest = text[...]
-        while let (_, behind) = rest.halves(atFirst: "<"),
-            let (target, tail) = behind.halves(atFirst: ">")
-        {
-            var (isQuoted, start, parameters) = (false, tail.startIndex, [Substring]())
-            var at = tail.startIndex
-            while at < tail.endIndex {
-                let byte = tail.utf8[at]
-                if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
-                if !isQuoted, byte == UInt8(ascii: ",") { break }
-                if !isQuoted, byte == UInt8(ascii: ";") {
-                    parameters.append(tail[start..<at])
-                    start = tail.utf8.index(after: at)
-                }
-                at = tail.utf8.index(after: at)
-            }
-            parameters.append(tail[start..<at])
-            links.append((target, parameters))
-            rest = tail[at...]
-        }
-        return links
-    }
-}
-
 /// A media type to compare responses with: `type/subtype`, `type/*` or `*/*`.
 ///
 /// The notation is that of RFC 9110 §12.5.1.
@@ -148,7 +110,9 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// Reads `type/subtype` without parameters; nil when it is not well-formed.
     public init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
-        guard halves.count == 2, halves.allSatisfy({ Token.isToken($0.utf8) }) else { return nil }
+        guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else {
+            return nil
+        }
         type = halves[0].lowercased()
         subtype = halves[1].lowercased()
         if type == "*", subtype != "*" { return nil }
@@ -165,7 +129,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
             let byte = bytes[end]
             if byte == UInt8(ascii: "/"), slash == nil {
                 slash = end - start
-            } else if !Token.isTokenByte(byte) {
+            } else if !FieldScanner.isTokenByte(byte) {
                 break
             }
             if byte >= 0x41, byte <= 0x5A { hasCapitals = true }
@@ -197,18 +161,4 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
 
     /// The range as text.
     public var description: String { "\(type)/\(subtype)" }
-}
-
-/// Tokens of HTTP (RFC 9110 §5.6.2).
-enum Token {
-    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
-    }
-
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        // A bit for each of the characters 0x00…0x3F and 0x40…0x7F: letters, digits, and
-        // !#$%&'*+-.^_`|~
-        let bits: UInt64 = byte < 0x40 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
-        return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
-    }
 }

@@ -21,15 +21,19 @@ package enum Framing: Sendable, Hashable {
     }
 
     /// Judges a head; throws the flaw for which it is refused.
-    package static func judge(_ head: ResponseHead) throws(FramingError) -> Framing {
-        if head.hasSeveral(.entityTag) { throw .repeated("etag") }
-        if head.hasSeveral(.contentRange) { throw .repeated("content-range") }
+    package static func judge(_ head: ResponseHead) throws(Refusal) -> Framing {
+        if head.hasSeveral(.entityTag) {
+            throw .untrusted("it sent ETag twice", status: head.status)
+        }
+        if head.hasSeveral(.contentRange) {
+            throw .untrusted("it sent Content-Range twice", status: head.status)
+        }
         let length = try contentLength(head)
         let isCoded = head.has(.transferEncoding)
         if isCoded {
             let text = String(decoding: head.list(of: .transferEncoding), as: UTF8.self)
             guard text.lowercased() == "chunked", head.version == .http11 else {
-                throw .transferEncoding(text)
+                throw .untrusted("its Transfer-Encoding is \(Quoted(text))", status: head.status)
             }
         }
         if head.status == 204 || head.status == 304 { return .none }
@@ -39,7 +43,7 @@ package enum Framing: Sendable, Hashable {
         return .unbounded
     }
 
-    private static func contentLength(_ head: ResponseHead) throws(FramingError) -> Int64? {
+    private static func contentLength(_ head: ResponseHead) throws(Refusal) -> Int64? {
         guard let first = head.first(.contentLength) else { return nil }
         // Nearly every response has one length, and that is a number.
         if !head.hasSeveral(.contentLength), let value = DecimalDigits.value(of: first) {
@@ -50,35 +54,19 @@ package enum Framing: Sendable, Hashable {
         for part in text.parts(at: ",", keepingEmpty: true) {
             guard let value = DecimalDigits.value(of: part.trimmingSpaces().utf8),
                 known == nil || known == value
-            else { throw .contentLength(text) }
+            else {
+                throw .untrusted("its Content-Length is \(Quoted(text))", status: head.status)
+            }
             known = value
         }
         return known
     }
 }
 
-/// Why the head of a response cannot be trusted.
-package enum FramingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The first line is not a status line.
-    case statusLine
-    /// A line is not a field.
-    case fieldLine
-    /// The lengths differ, or one is not a number.
-    case contentLength(String)
-    /// A transfer coding other than `chunked`.
-    case transferEncoding(String)
-    /// A field that may come once came more often.
-    case repeated(String)
-
-    /// The flaw, as the middle of a sentence.
-    package var description: String {
-        switch self {
-        case .statusLine: "its first line is not a status line"
-        case .fieldLine: "one of its header lines has no proper name"
-        case .contentLength(let text): "its Content-Length is \(Quoted(text))"
-        case .transferEncoding(let text): "its Transfer-Encoding is \(Quoted(text))"
-        case .repeated(let name): "it sent \(name == "etag" ? "ETag" : "Content-Range") twice"
-        }
+extension Refusal {
+    /// The head of a response cannot be trusted; `flaw` is the middle of a sentence.
+    package static func untrusted(_ flaw: String, status: Int? = nil) -> Refusal {
+        Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)", status: status)
     }
 }
 
@@ -117,34 +105,4 @@ extension ResponseHead {
         guard values(of: .contentRange).count == 1 else { return nil }
         return single(.contentRange).flatMap(ContentRange.init)
     }
-}
-
-/// Content codings as servers use them (RFC 9110 §8.4.1).
-///
-/// A server that finds `a.tar.gz` may send it as a tar archive with the coding gzip. Those are the
-/// bytes of the file as its name has it, and so they are kept.
-enum ContentCoding {
-    /// Whether a word names no coding, though a server sends it as one.
-    static func isNone(_ word: String) -> Bool {
-        nones.contains(word) || word.hasPrefix("iso-8859-") || word.hasPrefix("windows-")
-            || word.contains("/")
-    }
-
-    /// Whether a coding is what the extension of a name says.
-    static func isPart(_ coding: String, of name: String) -> Bool {
-        let last = name.split(separator: "/").last ?? ""
-        guard let dot = last.lastIndex(of: ".") else { return false }
-        let coding = coding.hasPrefix("x-") ? String(coding.dropFirst(2)) : coding
-        return extensions[last[last.index(after: dot)...].lowercased()] == coding
-    }
-
-    /// Encodings of characters and of mail, and words for nothing.
-    private static let nones: Set<String> = [
-        "none", "binary", "utf-8", "utf8", "us-ascii", "ascii", "7bit", "8bit", "raw", "plain",
-    ]
-
-    private static let extensions = [
-        "gz": "gzip", "tgz": "gzip", "svgz": "gzip", "br": "br", "zst": "zstd", "tzst": "zstd",
-        "bz2": "bzip2", "tbz2": "bzip2", "xz": "xz", "txz": "xz", "lzma": "lzma", "z": "compress",
-    ]
 }

@@ -69,13 +69,12 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(name):\(port)" }
 }
 
-/// Whether an IP address belongs to the public Internet.
-///
-/// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
-/// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
-/// IPv4 wrapped into IPv6.
-package enum AddressScope {
-    /// Judges the 4 or 16 bytes of an address in network order; anything else is not public.
+extension Host {
+    /// Whether an IP address, of 4 or 16 bytes in network order, belongs to the public Internet.
+    ///
+    /// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
+    /// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
+    /// IPv4 wrapped into IPv6.
     package static func isPublic(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: isPublicV4(address)

@@ -1,5 +1,5 @@
-/// A request while it is decided: its URL, its source, its range and its conditions.
-package struct RequestDraft: Sendable {
+/// What a request asks for: its URL, its source, its range and its conditions.
+package struct RequestPlan: Sendable {
     /// The position of the source among the transfer's sources.
     package var source: Int
     /// The URL of the request: the source's URL, or the one that redirects led to.
@@ -32,6 +32,9 @@ package struct RequestDraft: Sendable {
     /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
     package var isHead = false
 
+    /// Whether a range is asked for, and not the whole file.
+    package var asksRange: Bool { offset > 0 || end != nil }
+
     /// The least length of a long body, in bytes: enough to be worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
 
@@ -57,45 +60,6 @@ package struct RequestDraft: Sendable {
     }
 }
 
-/// One decided request.
-///
-/// An object, because the state machine, the driver, the wire and the evaluation of the response
-/// have it.
-package final class RequestPlan: Sendable {
-    /// What was decided.
-    package let draft: RequestDraft
-
-    /// Takes what was decided.
-    package init(_ draft: RequestDraft) { self.draft = draft }
-
-    /// The position of the source among the transfer's sources.
-    package var source: Int { draft.source }
-    /// The URL of the request.
-    package var url: SourceURL { draft.url }
-    /// Whether the body of a POST is sent.
-    package var isPost: Bool { draft.isPost }
-    /// Whether manifest headers and credentials are sent.
-    package var carriesCredentials: Bool { draft.carriesCredentials }
-    /// The first byte asked for.
-    package var offset: Int64 { draft.offset }
-    /// The position after the last byte asked for; nil asks up to the file's end.
-    package var end: Int64? { draft.end }
-    /// Whether a range is asked for, and not the whole file.
-    package var asksRange: Bool { offset > 0 || end != nil }
-    /// The version that the range must belong to.
-    package var ifRange: StrongValidator? { draft.ifRange }
-    /// The version that the server may confirm instead of sending a body.
-    package var condition: RequestDraft.Condition? { draft.condition }
-    /// Whether it uses HTTP/1.1, and not the protocol that TLS negotiates.
-    package var usesHTTP1: Bool { draft.usesHTTP1 }
-    /// Whether it must have a connection of its own.
-    package var isAlone: Bool { draft.isAlone }
-    /// How many bytes the body is expected to have, where something says so.
-    package var expectedBytes: Int64? { draft.expectedBytes }
-    /// Whether only the head of the answer is asked for.
-    package var isHead: Bool { draft.isHead }
-}
-
 extension RequestPlan {
     /// Names the header fields that follow from the plan, in the order in which they are sent.
     package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
@@ -115,7 +79,7 @@ extension RequestPlan {
                 body("If-Modified-Since", date.description)
             }
         }
-        if draft.bypassesCaches { body("Cache-Control", "no-cache") }
+        if bypassesCaches { body("Cache-Control", "no-cache") }
     }
 }
 
@@ -152,27 +116,5 @@ package struct CandidateSource: Sendable, Hashable {
         self.url = url
         self.key = key
         self.mayRenewCredentials = mayRenewCredentials
-    }
-}
-
-/// Hashes of requests, to find requests that may be the same.
-enum RequestHash {
-    /// The hash of a method and a URL, of whose authority there is a hash; path and query come in two
-    /// halves, split anywhere.
-    static func value(
-        _ method: RequestMethod, _ serverHash: Int,
-        _ first: Slice<UnsafeBufferPointer<UInt8>>,
-        _ second: Slice<UnsafeBufferPointer<UInt8>>
-    ) -> Int {
-        var hasher = Hasher()
-        hasher.combine(method)
-        hasher.combine(serverHash)
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: first.count + second.count) {
-            text in
-            let end = text[...].update(fromContentsOf: first)
-            _ = text[end...].update(fromContentsOf: second)
-            hasher.combine(bytes: UnsafeRawBufferPointer(text))
-        }
-        return hasher.finalize()
     }
 }

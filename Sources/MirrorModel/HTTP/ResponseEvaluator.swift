@@ -139,7 +139,7 @@ extension ResponseEvaluator {
         _ head: ResponseHead, _ answer: Answer, covers: Int64? = nil
     ) -> ResponseEvaluation {
         var framing: Framing
-        do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
+        do { framing = try Framing.judge(head) } catch { return .refuse(error) }
         if let covers {
             guard framing.length == nil || framing.length == covers else {
                 return .refuse(malformed("the server's Content-Length is not that of its range"))
@@ -164,7 +164,7 @@ extension ResponseEvaluator {
             }
             if let refusal = refusedSize(length) { return .refuse(refusal) }
         }
-        let digests = ReprDigest.digests(head.list(of: .reprDigest))
+        let digests = head.reprDigests
         if framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
             if head.version == .http2 {
                 return .askUnshared(
@@ -248,7 +248,7 @@ extension ResponseEvaluator {
     func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         guard let part else { return .refuse(status(head)) }
         let framing: Framing
-        do { framing = try Framing.judge(head) } catch { return .startOver(refusal(head, error)) }
+        do { framing = try Framing.judge(head) } catch { return .startOver(error) }
         if answer.mediaType?.hasPrefix("multipart/") == true {
             return .startOver(malformed("the server answered a range with several parts"))
         }
@@ -280,7 +280,7 @@ extension ResponseEvaluator {
             Reception(
                 isRange: true, offset: first, end: last + 1, total: total, limit: last + 1,
                 framing: framing,
-                digests: ReprDigest.digests(head.list(of: .reprDigest)),
+                digests: head.reprDigests,
                 allowsRanges: allowsRanges(head, answer), answer: answer))
     }
 
@@ -313,10 +313,10 @@ extension ResponseEvaluator {
     /// Refuses an encoding that nothing shows to be the file itself.
     private func refusedCoding(_ head: ResponseHead) -> Refusal? {
         guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
-        let codings = head.contentCodings.filter { !ContentCoding.isNone($0) }
+        let codings = head.contentCodings.filter { !isNoCoding($0) }
         if codings.isEmpty { return nil }
         if codings.count == 1, let coding = codings.first,
-            names.contains(where: { ContentCoding.isPart(coding, of: $0) })
+            names.contains(where: { isPart(coding, of: $0) })
         {
             return nil
         }
@@ -380,17 +380,41 @@ extension ResponseEvaluator {
             expected: String(declared), actual: String(promised))
     }
 
-    func refusal(_ head: ResponseHead, _ flaw: FramingError) -> Refusal {
-        Refusal(
-            .malformedResponse, "the answer cannot be trusted: \(flaw)", status: head.status)
-    }
-
     private func malformed(_ cause: String) -> Refusal { Refusal(.malformedResponse, cause) }
 
     private func changed(_ cause: String) -> Refusal {
         Refusal(.sourceChanged, "the file changed at its source: " + cause)
     }
 }
+
+// MARK: Content codings as servers use them (RFC 9110 §8.4.1)
+
+/// Whether a word names no coding, though a server sends it as one.
+private func isNoCoding(_ word: String) -> Bool {
+    notCodings.contains(word) || word.hasPrefix("iso-8859-") || word.hasPrefix("windows-")
+        || word.contains("/")
+}
+
+/// Whether a coding is what the extension of a name says.
+///
+/// A server that finds `a.tar.gz` may send it as a tar archive with the coding gzip. Those are the
+/// bytes of the file as its name has it, and so they are kept.
+private func isPart(_ coding: String, of name: String) -> Bool {
+    let last = name.split(separator: "/").last ?? ""
+    guard let dot = last.lastIndex(of: ".") else { return false }
+    let coding = coding.hasPrefix("x-") ? String(coding.dropFirst(2)) : coding
+    return codingsByExtension[last[last.index(after: dot)...].lowercased()] == coding
+}
+
+/// Encodings of characters and of mail, and words for nothing.
+private let notCodings: Set<String> = [
+    "none", "binary", "utf-8", "utf8", "us-ascii", "ascii", "7bit", "8bit", "raw", "plain",
+]
+
+private let codingsByExtension = [
+    "gz": "gzip", "tgz": "gzip", "svgz": "gzip", "br": "br", "zst": "zstd", "tzst": "zstd",
+    "bz2": "bzip2", "tbz2": "bzip2", "xz": "xz", "txz": "xz", "lzma": "lzma", "z": "compress",
+]
 
 extension Expectation {
     /// Whether no declared value could show that bytes are missing.
@@ -405,7 +429,7 @@ extension ResponseEvaluator {
             // A cache may have taken the If-Range of a range for a condition.
             return plan.asksRange ? .startOver(status(head)) : .refuse(status(head))
         }
-        do { _ = try Framing.judge(head) } catch { return .askPlainly(refusal(head, error)) }
+        do { _ = try Framing.judge(head) } catch { return .askPlainly(error) }
         let owner =
             switch condition {
             case .local: local?.provenance

@@ -274,32 +274,23 @@ package struct HeadCollector: Sendable {
     /// Whether a status line has come, and whether the head behind it has ended.
     private var hasHead = false
     private var isComplete = false
-    private var flaw: FramingError?
+    private var flaw: String?
     /// Whether a field has come, and whether the collector keeps the last one.
     private var hasField = false
     private var isLastKept = false
 
     /// Bytes that are valid only while a line is taken.
     private typealias Line = UnsafeRawBufferPointer
+    private static let badName = "one of its header lines has no proper name"
 
     /// Starts before the first line.
     package init() {}
 
-    /// The result of a line.
-    package enum Progress: Sendable, Hashable {
-        /// Nothing to act on yet.
-        case more
-        /// The final head is complete.
-        case head(ResponseHead)
-        /// The head cannot be trusted.
-        case refused(FramingError)
-    }
-
     /// Takes one line with or without its line ending.
-    package mutating func take(line: UnsafeRawBufferPointer) -> Progress {
-        if isComplete { return .more }
+    package mutating func take(line: UnsafeRawBufferPointer) throws(Refusal) -> ResponseHead? {
+        if isComplete { return nil }
         let bytes = HeadCollector.withoutEnding(line)
-        guard let first = bytes.first else { return ended() }
+        guard let first = bytes.first else { return try ended() }
         if !hasHead || first == UInt8(ascii: "H") && HeadCollector.begins(bytes, with: "HTTP/") {
             begin(bytes)
         } else if isBlank(first) {
@@ -307,26 +298,28 @@ package struct HeadCollector: Sendable {
         } else {
             field(bytes)
         }
-        return .more
+        return nil
     }
 
     /// Takes one line in the same way, from an array.
-    package mutating func take(line: [UInt8]) -> Progress {
-        line.withUnsafeBytes { take(line: $0) }
+    package mutating func take(line: [UInt8]) throws(Refusal) -> ResponseHead? {
+        try line.withUnsafeBufferPointer { (line) throws(Refusal) in
+            try take(line: UnsafeRawBufferPointer(line))
+        }
     }
 
-    private mutating func ended() -> Progress {
+    private mutating func ended() throws(Refusal) -> ResponseHead? {
         if let flaw {
             isComplete = true
-            return .refused(flaw)
+            throw .untrusted(flaw)
         }
-        guard hasHead else { return .more }
+        guard hasHead else { return nil }
         if (100..<200).contains(head.status) {
             hasHead = false
-            return .more
+            return nil
         }
         isComplete = true
-        return .head(head)
+        return head
     }
 
     private mutating func begin(_ bytes: Line) {
@@ -338,7 +331,7 @@ package struct HeadCollector: Sendable {
             flaw = nil
         } else {
             hasHead = false
-            flaw = .statusLine
+            flaw = "its first line is not a status line"
         }
     }
 
@@ -348,8 +341,8 @@ package struct HeadCollector: Sendable {
         let text = Line(rebasing: bytes[..<colon])
         let name = colon < bytes.count ? HeaderName(text) : nil
         // The names that are kept are tokens.
-        guard name != nil || colon < bytes.count && Token.isToken(text) else {
-            flaw = flaw ?? .fieldLine
+        guard name != nil || colon < bytes.count && FieldScanner.isToken(text) else {
+            flaw = flaw ?? HeadCollector.badName
             return
         }
         hasField = true
@@ -364,7 +357,7 @@ package struct HeadCollector: Sendable {
     /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
     private mutating func fold(_ bytes: Line) {
         guard hasField else {
-            flaw = flaw ?? .fieldLine
+            flaw = flaw ?? HeadCollector.badName
             return
         }
         // Appends in place: a server may fold one value tens of thousands of times.

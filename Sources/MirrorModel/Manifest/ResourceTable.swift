@@ -160,7 +160,7 @@ extension ResourceTable {
         let urlEnd = record.pathLength + Int(record.urlLength)
         let (method, url) = (kind(at: position).method, kind(at: position).primary.url)
         return columns.withBytes(at: record.position, count: urlEnd) { bytes in
-            RequestHash.value(
+            ResourceTable.hash(
                 method, url.authority.serverHash, bytes[record.pathLength...],
                 bytes[start..<record.pathLength])
         }
@@ -169,8 +169,27 @@ extension ResourceTable {
     /// The same for any source.
     static func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         url.withPathAndQuery {
-            RequestHash.value(method, url.authority.serverHash, $0[...], $0[$0.endIndex...])
+            ResourceTable.hash(method, url.authority.serverHash, $0[...], $0[$0.endIndex...])
         }
+    }
+
+    /// The hash of a method and a URL, of whose authority there is a hash; path and query come in two
+    /// halves, split anywhere.
+    private static func hash(
+        _ method: RequestMethod, _ serverHash: Int,
+        _ first: Slice<UnsafeBufferPointer<UInt8>>,
+        _ second: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Int {
+        var hasher = Hasher()
+        hasher.combine(method)
+        hasher.combine(serverHash)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: first.count + second.count) {
+            text in
+            let end = text[...].update(fromContentsOf: first)
+            _ = text[end...].update(fromContentsOf: second)
+            hasher.combine(bytes: UnsafeRawBufferPointer(text))
+        }
+        return hasher.finalize()
     }
 
     private func kind(at position: Int) -> Resource {

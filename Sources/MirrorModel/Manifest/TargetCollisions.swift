@@ -19,6 +19,22 @@ private struct Occurrence {
     var isFolder: Bool
 }
 
+    /// The position of a target; nil if it is not there. `order` is `sortedOrder`.
+    package func position(of target: Target, in order: PathOrder) -> Int? {
+        var path = target.path
+        return path.withUTF8 { path in
+            var (low, high) = (0, order.count)
+            while low < high {
+                let middle = (low + high) / 2
+                let sign = withPath(at: order[middle]) { ByteOrder.compare($0, path) }
+                if sign == 0 { return order[middle] }
+                if sign < 0 { low = middle + 1 } else { high = middle }
+            }
+            return nil
+        }
+    }
+
+
 extension PathList {
     /// The flaws of paths that cannot stand beside each other in one tree.
     ///

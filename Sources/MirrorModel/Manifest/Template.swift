@@ -175,7 +175,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The flaw of a header's name; nil when it is sound.
     package static func ofName(_ name: String) -> HeaderFlaw? {
-        guard Token.isToken(name.utf8) else { return .name(name) }
+        guard FieldScanner.isToken(name.utf8) else { return .name(name) }
         let lowercase = name.lowercased()
         let isReserved =
             reservedNames.contains(lowercase) || lowercase.utf8.starts(with: "if-".utf8)

@@ -44,7 +44,7 @@ public struct Plan: Sendable {
     package var looked: ContinuousClock.Instant?
 
     /// The rows that the steps have; nil where they may change before the plan is carried out.
-    package var rowsMark: RowsMark?
+    package var rowsMark: Int?
 
     /// Takes the parts of a plan.
     public init(

@@ -23,7 +23,7 @@ package struct Reconciler: Sendable {
                 .conflict, .obstructed(kind), means: .nothing, existing: .obstacle(kind))
         case .absent:
             return arrival(situation)
-        case .file(let stamp, _):
+        case .file(let stamp):
             let isRefetched = refetched.contains(situation.resource.target)
             if situation.isUnread, !(situation.isUnreadable && isRefetched) {
                 return Decision(

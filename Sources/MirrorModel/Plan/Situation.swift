@@ -40,13 +40,13 @@ package struct Situation: Sendable {
 extension Situation {
     /// The file's bytes are those that mirror put there.
     var isIntact: Bool {
-        guard let record, case .file(let stamp, _) = file else { return false }
+        guard let record, case .file(let stamp) = file else { return false }
         return digests.first.map { $0 == record.sha256 } ?? (stamp == record.stamp)
     }
 
     /// The file's bytes are those that mirror put there, and so is everything else about it.
     var isUntouched: Bool {
-        guard let record, case .file(let stamp, _) = file else { return false }
+        guard let record, case .file(let stamp) = file else { return false }
         return isIntact && stamp == record.stamp && record.owners == owners
             && record.isExecutable == resource.isExecutable
     }
@@ -66,7 +66,7 @@ extension Situation {
     /// The file was read, and its bytes are of the declared size and of the strongest declared digest,
     /// which may be a weak one.
     private var holdsDeclaredBytes: Bool {
-        guard let declared = resource.digests.first, case .file(let stamp, _) = file else {
+        guard let declared = resource.digests.first, case .file(let stamp) = file else {
             return false
         }
         return digests.contains(declared) && (resource.size ?? stamp.size) == stamp.size
@@ -74,7 +74,7 @@ extension Situation {
 
     /// The file may be the user's, and it was not read: it appeared or changed between two looks.
     var isUnread: Bool {
-        guard case .file(let stamp, _) = file, digests.isEmpty else { return false }
+        guard case .file(let stamp) = file, digests.isEmpty else { return false }
         guard let record, !isUnreadable else { return true }
         return resource.target.area == .documents && stamp != record.stamp
     }
@@ -195,8 +195,8 @@ public struct FileStamp: Sendable, Hashable {
 package enum LocalFile: Sendable, Hashable {
     /// Nothing.
     case absent
-    /// A regular file; its sha256 (32 bytes) where it was read.
-    case file(FileStamp, sha256: Digest?)
+    /// A regular file.
+    case file(FileStamp)
     /// Something that mirror neither replaces nor follows: a folder, a symbolic link, a device.
     case other(FileKind)
 }

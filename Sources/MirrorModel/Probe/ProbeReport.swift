@@ -76,7 +76,7 @@ extension ProbeReport {
         hasMalformedTag = head.has(.entityTag) && validators.entityTag == nil
         contentCoding = head.contentCodings.first
         freshUntil = head.freshUntil(received: now)
-        name = ContentDisposition.fileName(head.list(of: .contentDisposition)) ?? name
+        name = head.suggestedName ?? name
     }
 
     private static func refusal(_ status: Int, _ url: SourceURL) -> MirrorError {

@@ -50,7 +50,7 @@ extension ServedAnswer {
         }
         fields += [
             ("Content-Type", file.contentType), ("Accept-Ranges", "bytes"),
-            ("Repr-Digest", ReprDigest.field(of: file.sha256)),
+            ("Repr-Digest", "sha-256=:\(Base64.encode(file.sha256.bytes)):"),
             ("X-Content-Type-Options", "nosniff"),
         ]
         sha256 = file.sha256
@@ -85,14 +85,14 @@ extension ServedAnswer {
         -> Int?
     {
         if let tags = request[.ifMatch] {
-            if !EntityTagList(tags).contains(file.entityTag, isStrong: true) { return 412 }
+            if !EntityTag.isListed(file.entityTag, in: tags, isStrong: true) { return 412 }
         } else if let date = request[.ifUnmodifiedSince].flatMap(HTTPDate.init),
             file.modified > date
         {
             return 412
         }
         if let tags = request[.ifNoneMatch] {
-            return EntityTagList(tags).contains(file.entityTag, isStrong: false) ? 304 : nil
+            return EntityTag.isListed(file.entityTag, in: tags, isStrong: false) ? 304 : nil
         }
         if let date = request[.ifModifiedSince].flatMap(HTTPDate.init), file.modified <= date {
             return 304

@@ -317,8 +317,8 @@ package final class Answer: Sendable {
         mediaType = head.mediaType
         freshUntil = head.freshUntil(received: now)
         source = provenance.answeredBy
-        suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
-        nextPage = LinkField.next(in: head.list(of: .link))
+        suggestedName = head.suggestedName
+        nextPage = head.nextPage
         version = url.scheme == .file ? nil : head.version
         ranges = head.status == 206 ? .honoured : head.announcedRanges
     }

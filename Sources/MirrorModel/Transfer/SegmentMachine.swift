@@ -67,11 +67,9 @@ package struct SegmentMachine: Sendable {
             guard plan.ifRange == nil else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
-            var next = plan.draft
-            next.url = redirection.url
-            next.carriesCredentials = next.carriesCredentials && !redirection.hasLeftOrigin
-            next.cookie = redirection.cookie
-            plan = RequestPlan(next)
+            plan.url = redirection.url
+            plan.carriesCredentials = plan.carriesCredentials && !redirection.hasLeftOrigin
+            plan.cookie = redirection.cookie
             return .follow
         case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
         case .startOver(let refusal), .askPlainly(let refusal), .askWhole(let refusal),
@@ -169,12 +167,12 @@ extension TransferMachine {
         guard let part = bytes.part else { return nil }
         let source = sources.states[position].source
         // The source that answers already is asked where it answered; others at their own URLs.
-        var plan = RequestDraft(source: position, url: source.url)
+        var plan = RequestPlan(source: position, url: source.url)
         let last = asking.plan
         if position == last.source {
             plan.url = last.url
             plan.carriesCredentials = last.carriesCredentials
-            plan.cookie = last.draft.cookie
+            plan.cookie = last.cookie
         }
         plan.offset = range.lowerBound
         plan.end = range.upperBound
@@ -184,7 +182,7 @@ extension TransferMachine {
         if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
         if case .version = part.identity, plan.ifRange == nil { return nil }
         return SegmentMachine(
-            source: source, plan: RequestPlan(plan), part: part, range: range,
+            source: source, plan: plan, part: part, range: range,
             expectation: file.expectation, policy: file.policy)
     }
 

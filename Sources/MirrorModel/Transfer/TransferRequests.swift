@@ -13,7 +13,7 @@ struct TransferRequests: ~Copyable, Sendable {
 
     init(at url: SourceURL, isPost: Bool) {
         redirection = Redirection(url: url, isPost: isPost)
-        plan = RequestPlan(RequestDraft(source: 0, url: url))
+        plan = RequestPlan(source: 0, url: url)
     }
 
     /// Makes the next request go to the URL of the current source.
@@ -40,31 +40,29 @@ struct TransferRequests: ~Copyable, Sendable {
 
     /// Decides over which protocol the next request is made, from what is known now.
     mutating func setProtocol(_ sources: borrowing SourceChoice, isPost: Bool) -> RequestPlan {
-        var draft = plan.draft
-        TransferRequests.setProtocol(
-            of: &draft, missing: draft.expectedBytes ?? 0, sources, isPost: isPost)
-        plan = RequestPlan(draft)
+        let missing = plan.expectedBytes ?? 0
+        TransferRequests.setProtocol(of: &plan, missing: missing, sources, isPost: isPost)
         return plan
     }
 
     /// Takes the last request back, because it was not made.
     mutating func takeBack() { count -= 1 }
 
-    /// Decides over which protocol a draft is made that asks for a number of bytes.
+    /// Decides over which protocol a request is made that asks for a number of bytes.
     ///
     /// Without TLS no protocol is negotiated, and there is no choice. A POST uses HTTP/1.1, because
     /// only there the end of an answer without a length can be told from a cut, and because a POST
     /// cannot be made again elsewhere.
     static func setProtocol(
-        of draft: inout RequestDraft, missing: Int64, _ sources: borrowing SourceChoice,
+        of plan: inout RequestPlan, missing: Int64, _ sources: borrowing SourceChoice,
         isPost: Bool
     ) {
-        let protocols = sources.states[draft.source].protocols
-        let isLong = missing >= RequestDraft.leastLong && draft.condition == nil
-        draft.usesHTTP1 =
-            draft.url.scheme == .https && !protocols.refusesHTTP1
+        let protocols = sources.states[plan.source].protocols
+        let isLong = missing >= RequestPlan.leastLong && plan.condition == nil
+        plan.usesHTTP1 =
+            plan.url.scheme == .https && !protocols.refusesHTTP1
             && (isLong || isPost || protocols.forbidsSharing)
-        draft.isAlone = protocols.isAlone
+        plan.isAlone = protocols.isAlone
     }
 
     private func makePlan(
@@ -72,7 +70,7 @@ struct TransferRequests: ~Copyable, Sendable {
         _ bytes: borrowing BytesInHand
     ) -> RequestPlan {
         let total = bytes.total(of: file)
-        var plan = RequestDraft(source: sources.current, url: redirection.url)
+        var plan = RequestPlan(source: sources.current, url: redirection.url)
         plan.isPost = redirection.isPost
         plan.carriesCredentials = !redirection.hasLeftOrigin
         plan.cookie = redirection.cookie
@@ -81,12 +79,12 @@ struct TransferRequests: ~Copyable, Sendable {
         plan.expectedBytes = (plan.end ?? total ?? file.local?.size).map { $0 - plan.offset }
         let missing = (plan.end ?? total ?? 0) - plan.offset
         TransferRequests.setProtocol(of: &plan, missing: missing, sources, isPost: file.isPost)
-        return RequestPlan(plan)
+        return plan
     }
 
     /// Sets the range and the versions that a request is about.
     private func setConditions(
-        of plan: inout RequestDraft, _ sources: borrowing SourceChoice,
+        of plan: inout RequestPlan, _ sources: borrowing SourceChoice,
         _ file: borrowing WantedFile, _ bytes: borrowing BytesInHand
     ) {
         let asksPlainly = sources.states[sources.current].asksPlainly

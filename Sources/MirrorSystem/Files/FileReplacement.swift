@@ -37,18 +37,12 @@ package struct FileReplacement {
                 .usage,
                 "\(path.printable): it is not a regular file, and only such a file is replaced.")
         }
-        let resolved = realpath(path, nil)
-        defer { free(resolved) }
-        self.path = resolved.map { String(cString: $0) } ?? path
+        self.path = resolvedPath(path) ?? path
         before = status
     }
 
     /// The absolute path of the folder that holds the file; nil when there is no such folder.
-    package var folder: String? {
-        let resolved = realpath(folderPath, nil)
-        defer { free(resolved) }
-        return resolved.map { String(cString: $0) }
-    }
+    package var folder: String? { resolvedPath(folderPath) }
 
     /// Writes the bytes from `body` to a new file, and renames it onto the old one.
     ///
@@ -80,7 +74,7 @@ package struct FileReplacement {
     /// Makes the new file, and locks it.
     private func make() throws(Errno) -> (name: String, file: Descriptor) {
         while true {
-            let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
+            let name = folderPath + "/" + FileReplacement.stem + randomHex(8)
             // What was closed to others stays so while it is written.
             let file = try FileReplacement.open(
                 name, O_RDWR | O_CREAT | O_EXCL, mode: before == nil ? 0o666 : 0o600, for: path)
@@ -198,4 +192,11 @@ extension Descriptor {
             }
         }
     }
+}
+
+/// The absolute path of a file without links, `.` and `..` (realpath(3)); nil where nothing is there.
+package func resolvedPath(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
 }

@@ -2,8 +2,10 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// The clocks that a loop uses: the system's, or those of a simulation.
-package struct LoopClock: Sendable {
+/// The clocks of the system; functions that decide get their readings as values.
+///
+/// A loop reads them through an instance, so that a simulation can give it others.
+package struct SystemClock: Sendable {
     /// Milliseconds that never decrease.
     package var monotonic: @Sendable () -> Int64
     /// Milliseconds of processor time that the calling thread has used.
@@ -27,8 +29,7 @@ package struct LoopClock: Sendable {
     }
 }
 
-/// The clocks of the system; functions that decide get their readings as values.
-package enum SystemClock {
+extension SystemClock {
     /// Milliseconds that never decrease, sleep included (CLOCK_BOOTTIME).
     package static func monotonic() -> Int64 {
         var time = timespec()

@@ -55,7 +55,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
         let path = destination ?? "report.html"
-        if path != "-", !output.json { try OwnFiles.refuse(path, amongFilesOf: session.root) }
+        if path != "-", !output.json { try refuseOwnFile(path, amongFilesOf: session.root) }
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists
         ).loadKnown(in: session)

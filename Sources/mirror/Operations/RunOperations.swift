@@ -30,7 +30,7 @@ final class RunOperations: Sendable {
     init?(_ options: OperationOptions, root: String?, needsLog: Bool) throws {
         if options.isEmpty { return nil }
         for path in [options.log, options.metrics].compactMap(\.self) {
-            try OwnFiles.refuse(path, amongFilesOf: root)
+            try refuseOwnFile(path, amongFilesOf: root)
         }
         self.options = options
         var state = State()

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func evictedFilesAreRememberedUntilTheyAreReadmitted() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         let large = EvictedFile(
             target: try Target("Caches/z"), size: 1 << 40, lastUse: Instant(milliseconds: 5))
         let unknown = EvictedFile(
@@ -27,7 +27,7 @@ import Testing
         try index.note(evicted: [], readmitted: [large.target, try Target("Caches/none")])
         #expect(try index.evictedFiles() == [unknown])
         try index.close()
-        let again = try IndexOpening.open(root, now: start).index
+        let again = try Index.open(root, now: start)
         #expect(try again.evictedFiles() == [unknown])
     }
 }

@@ -56,7 +56,8 @@ import Testing
 
     private func stored(_ index: Index) throws -> [IndexRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.all(FileRows.everyRecord) { (row: inout Row) throws(IndexError) in
+            try database.all(Schema.records + " ORDER BY path") {
+                (row: inout Row) throws(IndexError) in
                 try row.record()
             }
         }
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test func everyFormOfEachFactComesBack() throws {
-        let index = try open().index
+        let index = try open()
         let records = try Self.records()
         #expect(records.count > 60)
         try index.put(records)
@@ -81,12 +82,12 @@ import Testing
     }
 
     @Test func noTimeOfUsePrecedesThePromotion() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Caches/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
-            try FileRows.noteUse(
-                of: record.target, at: record.promotedAt.advanced(bySeconds: -9), in: &batch)
+            try batch.put(record)
+            try batch.noteUse(
+                of: record.target, at: record.promotedAt.advanced(bySeconds: -9))
         }
         var cursor = try index.cursorOfUses(in: .caches)
         #expect(try cursor.next())
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test func anEarlierMirrorsIndexIsKeptAside() throws {
-        let former = try open().index
+        let former = try open()
         try former.put([try fullRecord("Caches/a")])
         try former.write { (batch: inout Database) throws(IndexError) in
             try batch.run(
@@ -103,7 +104,7 @@ import Testing
         try former.close()
         let bytes = folder.bytes(of: ".mirror/index.sqlite")
         let root = try RootDirectory(opening: folder.path)
-        let reading = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
+        let reading = #expect(throws: MirrorError.self) { try Index.openForReading(root) }
         #expect(reading?.message.contains("an earlier mirror made the index") == true)
         #expect(folder.bytes(of: ".mirror/index.sqlite") == bytes)
         try readFormer {
@@ -116,7 +117,7 @@ import Testing
         #expect(folder.bytes(of: ".mirror/" + (aside.first ?? "")) == bytes)
         #expect(opened.notice?.contains("earlier mirror") == true)
         #expect(opened.notice?.contains(aside.first ?? "?") == true)
-        #expect(try stored(opened.index).isEmpty)
+        #expect(try stored(opened).isEmpty)
     }
 
     /// Runs a closure while another connection has the index open.
@@ -133,7 +134,7 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         try folder.write("new", to: "Caches/a")
         var scan = StatCursor(root)
-        guard case .file(let stamp, _) = try scan.look(at: try Target("Caches/a")) else {
+        guard case .file(let stamp) = try scan.look(at: try Target("Caches/a")) else {
             Issue.record("no file")
             return
         }
@@ -142,14 +143,14 @@ import Testing
         new.stamp = stamp
         new.sha256 = ByteHasher.digest(.sha256, of: Array("new".utf8))
         let other = try fullRecord("Caches/b")
-        let index = try open().index
+        let index = try open()
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(old, in: &batch)
-            try FileRows.put(other, in: &batch)
-            let number = try IntentRows.put(
+            try batch.put(old)
+            try batch.put(other)
+            let number = try batch.put(
                 PromotionIntent(
                     kind: .landing, staged: "Caches/.a.mirror-00", stagedInode: stamp.inode,
-                    replaces: false, record: new), in: &batch)
+                    replaces: false, record: new))
             try batch.run(
                 """
                 INSERT INTO sets (owners, is_committed, first_intent, last_intent)
@@ -157,7 +158,7 @@ import Testing
                 """)
         }
         try index.close()
-        let reader = try IndexOpening.openForReading(root)
+        let reader = try Index.openForReading(root)
         #expect(try stored(reader) == [new, other])
         try reader.close()
     }

@@ -14,10 +14,10 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     init() throws { folder = try TemporaryFolder() }
 
     @Test func aSchemaWithOtherColumnNamesIsDamage() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
         do {
@@ -31,8 +31,8 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         }
         let opened = try open()
         #expect(opened.notice?.contains("damaged") == true)
-        #expect(try paths(opened.index) == [])
-        try opened.index.close()
+        #expect(try paths(opened) == [])
+        try opened.close()
         #expect(try open().notice == nil)
     }
 
@@ -44,7 +44,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try folder.write("y", to: ".mirror/index.sqlite-shm")
         let opened = try open()
         #expect(opened.notice?.contains("index.sqlite.damaged-20261121T035600Z") == true)
-        try opened.index.close()
+        try opened.close()
         let stem = "index.sqlite.damaged-20261121T035600Z"
         #expect(
             folder.names(in: ".mirror") == ["index.sqlite", stem, stem + "-shm", stem + "-wal"])
@@ -58,7 +58,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         ], ["", "-wal", "-shm", "-journal"])
     func whatIsNoIndexFileIsNamed(_ given: (String, String), suffix: String) throws {
         let (kind, words) = given
-        if !suffix.isEmpty { try open().index.close() }
+        if !suffix.isEmpty { try open().close() }
         try folder.write("", to: ".mirror/other")
         let path = folder.path + "/.mirror/index.sqlite" + suffix
         switch kind {
@@ -73,7 +73,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
 
     @Test func aLogWithoutADatabaseIsNotReplayed() throws {
         try folder.write("stale", to: ".mirror/index.sqlite-wal")
-        let index = try open().index
+        let index = try open()
         #expect(try paths(index).isEmpty)
         try index.close()
         #expect(folder.names(in: ".mirror").contains { $0.hasSuffix("Z-wal") })
@@ -81,15 +81,15 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
 
     /// Makes an index, finds nonsense in a row of it, and closes it.
     private func meetNonsense() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
             try batch.run("UPDATE files SET path = '../etc/passwd'")
         }
         #expect(throws: IndexError.self) {
             try index.read { (database: inout Database) throws(IndexError) in
-                try FileRows.records(ownedBy: "maps", in: &database).count
+                try database.records(ownedBy: "maps").count
             }
         }
         try index.close()
@@ -99,13 +99,13 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try meetNonsense()
         // Whoever only reads is told so, in place of being shown a tree without files.
         let root = try RootDirectory(opening: folder.path)
-        let error = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
+        let error = #expect(throws: MirrorError.self) { try Index.openForReading(root) }
         #expect(error?.message.contains("found while it was in use") == true)
         let opened = try open()
         #expect(opened.notice?.contains("found while it was in use") == true)
         #expect(opened.notice?.contains("kept as .mirror/index.sqlite.damaged-") == true)
         #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
-        #expect(try paths(opened.index).isEmpty)
+        #expect(try paths(opened).isEmpty)
     }
 
     @Test func aMarkWithoutItsDatabaseMeansNothing() throws {
@@ -113,7 +113,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let opened = try open()
         #expect(opened.notice == nil)
         #expect(!folder.names(in: ".mirror").contains("index.damaged"))
-        try opened.index.close()
+        try opened.close()
         #expect(try open().notice == nil)
     }
 
@@ -122,33 +122,33 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try folder.write("", to: ".mirror/index.damaged/full")
         try meetNonsense()
         #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
-        #expect(try paths(try open().index).isEmpty)
+        #expect(try paths(try open()).isEmpty)
     }
 
     @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET verified = 'perhaps'"])
     func nonsenseInSmallIndexesIsFoundAtOnce(sql: String) throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
             try batch.run(sql)
         }
         try index.close()
         // To a reader it must not look like one without rows.
         let root = try RootDirectory(opening: folder.path)
-        let error = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
+        let error = #expect(throws: MirrorError.self) { try Index.openForReading(root) }
         #expect(error?.code == .inputOutput)
         let opened = try open()
         #expect(opened.notice != nil)
-        #expect(try paths(opened.index).isEmpty)
+        #expect(try paths(opened).isEmpty)
     }
 
     @Test func overwrittenPagesAreDamage() throws {
-        let index = try open().index
+        let index = try open()
         for number in 0..<250 {
             let record = try fullRecord("Documents/\(number)")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
         try index.close()
@@ -162,15 +162,15 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(
             notice.contains("age ") && !notice.contains("\n") && !notice.contains("***"),
             "\(notice)")
-        #expect(try paths(opened.index).isEmpty)
+        #expect(try paths(opened).isEmpty)
     }
 
     @Test func damageDuringARunIsRepairedNext() throws {
         do {
-            let index = try open().index
+            let index = try open()
             let record = try fullRecord("Documents/a")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
                 try batch.run("UPDATE files SET path = 'nowhere'")
             }
             #expect(throws: MirrorError.self) { try paths(index) }
@@ -183,10 +183,10 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     }
 
     @Test func corruptionErrorsKeepASoundIndex() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         #expect(throws: IndexError.doubtful("malformed")) {
             try index.read { (_: inout Database) throws(IndexError) in
@@ -197,20 +197,20 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(folder.names(in: ".mirror").contains("index.doubted"))
         let opened = try open()
         #expect(opened.notice == nil)
-        #expect(try paths(opened.index) == ["Documents/a"])
+        #expect(try paths(opened) == ["Documents/a"])
         #expect(!folder.names(in: ".mirror").contains("index.doubted"))
     }
 
     @Test func suspectedIndexGetsAFullIntegrityCheck() throws {
-        let index = try open().index
+        let index = try open()
         let target = try Target("Documents/a")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: 10,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
         try index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.put(part, in: &batch)
+            try batch.put(part)
             // Sound pages, and an index that does not have what its table has.
             try batch.run(
                 """
@@ -222,7 +222,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try index.close()
         let unaware = try open()
         #expect(unaware.notice == nil)
-        try unaware.index.close()
+        try unaware.close()
         try folder.write([], to: ".mirror/index.doubted")
         #expect(try open().notice != nil)
         #expect(!folder.names(in: ".mirror").contains("index.doubted"))

@@ -12,7 +12,7 @@ import Testing
 
     /// The log's file stays as long as it was, so its length must not be taken for what it holds.
     @Test func aLongLogIsCarriedIntoTheDatabaseOnce() throws {
-        let index = try open().index
+        let index = try open()
         func pages() throws -> Int {
             try index.read { (database: inout Database) throws(IndexError) in database.pagesInLog }
         }
@@ -42,7 +42,7 @@ import Testing
 
     /// The commit before a checkpoint stands, so a set whose journal it holds must not be undone.
     @Test func aFailedCheckpointFailsNoCommit() throws {
-        let index = try open().index
+        let index = try open()
         // The checkpoint has a connection of its own, which finds no file under the name.
         let name = folder.path + "/.mirror/index.sqlite"
         #expect(rename(name, name + ".away") == 0)
@@ -66,7 +66,7 @@ import Testing
     /// What a killed run committed may not be on the disk. The database holds it, on the disk, before others
     /// rely on it.
     @Test func theLogOfAKilledRunIsKept() throws {
-        let index = try open().index
+        let index = try open()
         try index.put([try fullRecord("Documents/a")])
         let crashed = try TemporaryFolder()
         for suffix in ["", "-wal"] {
@@ -74,9 +74,9 @@ import Testing
             try crashed.write(try #require(folder.bytes(of: name)), to: name)
         }
         let before = crashed.bytes(of: ".mirror/index.sqlite")
-        let next = try IndexOpening.open(
+        let next = try Index.open(
             try RootDirectory(opening: crashed.path), now: Instant(seconds: 0))
         #expect(crashed.bytes(of: ".mirror/index.sqlite") != before)
-        #expect(try paths(next.index) == ["Documents/a"])
+        #expect(try paths(next) == ["Documents/a"])
     }
 }

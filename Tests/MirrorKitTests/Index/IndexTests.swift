@@ -33,7 +33,7 @@ extension Index {
     /// Writes rows in one transaction.
     func put(_ records: [IndexRecord]) throws {
         try write { (batch: inout Database) throws(IndexError) in
-            for record in records { try FileRows.put(record, in: &batch) }
+            for record in records { try batch.put(record) }
         }
     }
 }
@@ -44,8 +44,8 @@ protocol IndexSuite {
 }
 
 extension IndexSuite {
-    func open() throws -> OpenedIndex {
-        try IndexOpening.open(try RootDirectory(opening: folder.path), now: start)
+    func open() throws -> Index {
+        try Index.open(try RootDirectory(opening: folder.path), now: start)
     }
 
     func paths(_ index: Index) throws -> [String] {
@@ -62,16 +62,16 @@ extension IndexSuite {
     init() throws { folder = try TemporaryFolder() }
 
     @Test func aRecordComesBackAsItWasPut() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let (found, owned) = try index.read {
             (database: inout Database) throws(IndexError) in
             (
-                try FileRows.record(for: record.target, in: &database),
-                try FileRows.records(ownedBy: "maps", in: &database)
+                try database.record(for: record.target),
+                try database.records(ownedBy: "maps")
             )
         }
         #expect(found == record)
@@ -81,7 +81,7 @@ extension IndexSuite {
     /// In no order, some twice, and some that are not there.
     @Test(arguments: [0, 1, 50])
     func recordsOfTargetsComeInListOrder(count: Int) throws {
-        let index = try open().index
+        let index = try open()
         var wanted: [IndexRecord?] = []
         var targets: [Target] = []
         for number in 0..<count {
@@ -90,7 +90,7 @@ extension IndexSuite {
             let isThere = number * 7 % 20 % 3 > 0
             if isThere {
                 try index.write { (batch: inout Database) throws(IndexError) in
-                    try FileRows.put(record, in: &batch)
+                    try batch.put(record)
                 }
             }
             wanted.append(isThere ? record : nil)
@@ -99,14 +99,14 @@ extension IndexSuite {
     }
 
     @Test func recordsComeInByteOrder() throws {
-        let index = try open().index
+        let index = try open()
         let names = [
             "Caches/é", "Caches/e\u{301}", "Caches/a/b", "Caches/a-b", "Documents/a", "Caches/B",
         ]
         for name in names {
             let record = try fullRecord(name)
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
             }
         }
         let expected = try names.map { try Target($0) }.sorted()
@@ -114,11 +114,11 @@ extension IndexSuite {
     }
 
     @Test func aFailedTransactionWritesNothing() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         #expect(throws: IndexError.self) {
             try index.write { (batch: inout Database) throws(IndexError) in
-                try FileRows.put(record, in: &batch)
+                try batch.put(record)
                 throw IndexError.database(code: 1, words: "made up")
             }
         }
@@ -126,46 +126,46 @@ extension IndexSuite {
     }
 
     @Test func onlyTheDatabaseFileStaysAfterClosing() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
         let again = try open()
-        #expect(try paths(again.index) == ["Documents/a"])
+        #expect(try paths(again) == ["Documents/a"])
         #expect(again.notice == nil)
     }
 
     @Test func readerSeesTheRowsAndLeavesNoFile() throws {
-        let writer = try open().index
+        let writer = try open()
         let record = try fullRecord("Documents/a")
         try writer.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let root = try RootDirectory(opening: folder.path)
-        let during = try IndexOpening.openForReading(root)
+        let during = try Index.openForReading(root)
         #expect(try paths(during) == ["Documents/a"])
         try during.close()
         try writer.close()
-        let after = try IndexOpening.openForReading(root)
+        let after = try Index.openForReading(root)
         #expect(try paths(after) == ["Documents/a"])
         try after.close()
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
     }
 
     @Test func readersOfARootWithoutIndexMakeNothing() throws {
-        let index = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
+        let index = try Index.openForReading(try RootDirectory(opening: folder.path))
         #expect(try paths(index).isEmpty)
         #expect(folder.names().isEmpty)
     }
 
     @Test func theNextReaderRemovesAKilledReadersCopy() throws {
-        try open().index.close()
+        try open().close()
         let root = try RootDirectory(opening: folder.path)
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let left = "\(temporary)/.index-copy-\(RandomBytes.hex(4))"
+        let left = "\(temporary)/.index-copy-\(randomHex(4))"
         try #require(mkdir(left, 0o700) == 0)
         try #require(creat(left + "/index.sqlite", 0o600) >= 0)
         let copy = try PrivateCopy.make(from: root.openFolder(".mirror"), path: "/nowhere")
@@ -174,7 +174,7 @@ extension IndexSuite {
     }
 
     @Test func anIndexThatCannotBeLockedStaysClosed() throws {
-        let index = try open().index
+        let index = try open()
         let error = IndexError(code: SQLITE_PROTOCOL, words: "locking protocol")
         #expect(throws: error) {
             try index.read { (_: inout Database) throws(IndexError) in throw error }
@@ -189,7 +189,7 @@ extension IndexSuite {
 
     /// A second flush after one that failed would seem to succeed.
     @Test func aFailedFlushEndsTheIndex() throws {
-        let index = try open().index
+        let index = try open()
         let errno = Errno(number: EIO, call: "fdatasync", path: ".mirror/index.sqlite")
         #expect(throws: IndexError.unflushed(errno)) {
             try index.write(durably: true) { (_: inout Database) throws(IndexError) in
@@ -201,7 +201,7 @@ extension IndexSuite {
 
     @Test(arguments: [true, false])
     func aNewerIndexIsRefusedUntouched(withLog: Bool) throws {
-        let index = try open().index
+        let index = try open()
         try index.write { (batch: inout Database) throws(IndexError) in
             try batch.run("PRAGMA user_version = \(Schema.version + 1)")
         }
@@ -222,19 +222,19 @@ extension IndexSuite {
         let names = folder.names(in: ".mirror")
         let before = names.map { folder.bytes(of: ".mirror/" + $0) }
         let root = try RootDirectory(opening: folder.path)
-        let writing = #expect(throws: MirrorError.self) { try IndexOpening.open(root, now: start) }
+        let writing = #expect(throws: MirrorError.self) { try Index.open(root, now: start) }
         #expect(writing?.code == .indexNewer)
-        let reading = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
+        let reading = #expect(throws: MirrorError.self) { try Index.openForReading(root) }
         #expect(reading?.code == .indexNewer)
         #expect(folder.names(in: ".mirror") == names)
         #expect(names.map { folder.bytes(of: ".mirror/" + $0) } == before)
     }
 
     @Test func aCrashedIndexKeepsItsCommits() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         let crashed = try TemporaryFolder()
         for suffix in ["", "-wal"] {
@@ -242,12 +242,12 @@ extension IndexSuite {
             try crashed.write(try #require(folder.bytes(of: name)), to: name)
         }
         let root = try RootDirectory(opening: crashed.path)
-        #expect(try paths(try IndexOpening.openForReading(root)) == ["Documents/a"])
-        #expect(try paths(try IndexOpening.open(root, now: start).index) == ["Documents/a"])
+        #expect(try paths(try Index.openForReading(root)) == ["Documents/a"])
+        #expect(try paths(try Index.open(root, now: start)) == ["Documents/a"])
     }
 
     @Test func manifestsRunsAndServerNamesComeBack() throws {
-        let index = try open().index
+        let index = try open()
         var manifest = ManifestRecord(
             name: "m", place: .url(SourceKey(text: "https://a/m.json")))
         manifest.copyName = "m.json"
@@ -261,14 +261,14 @@ extension IndexSuite {
         let key = ServerNameKey(
             owner: "m", folder: "Caches/x", source: try SourceURL("https://a/u?id=1"))
         try index.write { (batch: inout Database) throws(IndexError) in
-            try ManifestRows.put(remembered, in: &batch)
-            try RunRows.put(run, in: &batch)
-            try ServerNameRows.fix(target, for: key, in: &batch)
+            try batch.put(remembered)
+            try batch.put(run)
+            try batch.fixServerName(target, for: key)
         }
         try index.read { (database: inout Database) throws(IndexError) in
-            #expect(try ManifestRows.manifests(in: &database) == [remembered])
-            #expect(try RunRows.runs(in: &database) == [run])
-            #expect(try ServerNameRows.target(of: key, in: &database) == target)
+            #expect(try database.manifests() == [remembered])
+            #expect(try database.runs() == [run])
+            #expect(try database.serverName(of: key) == target)
         }
     }
 
@@ -276,10 +276,10 @@ extension IndexSuite {
     func aReaderWorksOnAReadOnlyMedium(withLog: Bool) throws {
         let disk = try SmallFileSystem(bytes: 8 << 20)
         let path = disk.folder.path
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         if !withLog { try index.close() }
         for name in folder.names(in: ".mirror") where !name.hasSuffix("-shm") {
@@ -288,7 +288,7 @@ extension IndexSuite {
         }
         let remount = try #require(popen("mount -o remount,ro '\(path)'", "w"))
         #expect(pclose(remount) == 0)
-        let reader = try IndexOpening.openForReading(try RootDirectory(opening: path))
+        let reader = try Index.openForReading(try RootDirectory(opening: path))
         #expect(try paths(reader) == ["Documents/a"])
         try reader.close()
     }

@@ -15,19 +15,19 @@ import Testing
 
     private func manifests(_ index: Index) throws -> [ManifestRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try ManifestRows.manifests(in: &database)
+            try database.manifests()
         }
     }
 
     @Test func everyKindOfPlaceComesBack() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         let places: [ManifestPlace] = [
             .relative("../m.json"), .either(relative: "../ci/m.json", absolute: "/w/ci/m.json"),
             .absolute("/etc/m.json"), .url(SourceKey(text: "https://a/m.json")),
         ]
         let records = places.enumerated().map { ManifestRecord(name: "\($0)", place: $1) }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try ManifestRows.put(record, in: &batch) }
+            for record in records { try batch.put(record) }
         }
         #expect(try manifests(index) == records)
     }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func aForgottenManifestLeavesSharedRows() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "b"])
         let records = [try fullRecord("Caches/own", owner: "a"), shared]
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func renamedManifestKeepsAllItsRows() throws {
-        let index = try IndexOpening.open(root, now: start).index
+        let index = try Index.open(root, now: start)
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "c"])
         try index.put([try fullRecord("Caches/own", owner: "a"), shared])

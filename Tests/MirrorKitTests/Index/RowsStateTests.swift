@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func eachChangeOfRowsIsSeen() throws {
-        let index = try open().index
+        let index = try open()
         let record = try fullRecord("Caches/a", owner: "a")
         try index.put([record])
         let other = try Target("Caches/b")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func whatIsNoRowChangesNothing() throws {
-        let index = try open().index
+        let index = try open()
         let mark = index.rows.beginRun(since: index.rows.mark)
         try index.setOwners([:])
         try index.noteUse(of: try Target("Caches/a"), at: Instant(seconds: 1))

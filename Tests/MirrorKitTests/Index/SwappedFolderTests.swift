@@ -24,11 +24,11 @@ import Testing
     }
 
     @Test func aLinkForAFolderIsNotFollowed() throws {
-        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now)
         try swap()
         let record = try fullRecord("Documents/a")
         try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         var cursor = try index.projectionCursor(from: "")
         #expect(try cursor.next())
@@ -40,9 +40,9 @@ import Testing
     }
 
     @Test func readersOfASwappedFolderReadTheirFolder() throws {
-        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now)
         try index.close()
-        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
+        let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
         try swap()
         var cursor = try reader.projectionCursor(from: "")
         #expect(try !cursor.next())
@@ -50,13 +50,13 @@ import Testing
     }
 
     @Test func allConnectionsToAnIndexHaveOneDescriptor() throws {
-        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now)
         let root = try RootDirectory(opening: folder.path)
         let first = IndexFile(folder: try root.openFolder(".mirror"), root: root)
         let second = IndexFile(folder: try root.openFolder(".mirror"), root: root)
         #expect(first.folderPath == second.folderPath)
-        #expect(OpenIndexes.contains(first))
+        #expect(first.isOpen)
         try index.close()
-        #expect(!OpenIndexes.contains(second))
+        #expect(!second.isOpen)
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     private func stamp() throws -> FileStamp {
         let file = try tree.look("Caches/a")
-        guard case .file(let stamp, _) = file else { return try #require(nil, "\(file)") }
+        guard case .file(let stamp) = file else { return try #require(nil, "\(file)") }
         return stamp
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test func anEditIsConfirmedOnlyAsSeen() async throws {
         let record = try await tree.put("Documents/a", "hello")
         try tree.folder.write("edited", to: "Documents/a")
-        guard case .file(let edited, _) = try tree.look("Documents/a") else {
+        guard case .file(let edited) = try tree.look("Documents/a") else {
             Issue.record("no file")
             return
         }

@@ -33,7 +33,7 @@ import Testing
         var probe = PromotionProbe()
         probe.flushError = { Errno(number: number, call: "syncfs", path: "disk") }
         let tree = try PromotionTree(try TemporaryFolder(), probe)
-        let name = PartName.fresh(for: try Target("Caches/other"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/other"), identity: .anonymous)
         try tree.folder.write("part", to: "tmp/" + name)
         try tree.folder.write("no part", to: "tmp/kept.txt")
         let failure = await tree.promote(try tree.landing("Caches/a", "x")).failure
@@ -66,7 +66,7 @@ import Testing
         let disk = try SmallFileSystem(bytes: 2 << 20, at: folder.path + "/tmp")
         let tree = try PromotionTree(folder)
         let old = try await tree.put(path, "old")
-        let name = PartName.fresh(for: try Target(path), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("newer", to: "tmp/" + name)
         let landing = try tree.landing(
             path, "newer", content: .part(name, tree.stamp(ofPart: name)), over: .ours(old.stamp))
@@ -74,10 +74,10 @@ import Testing
         #expect(folder.text(of: path) == "newer")
         #expect(folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
         let hidden = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try HiddenFileRows.paths(in: &database)
+            try database.hiddenFiles()
         }
         #expect(hidden.isEmpty)
-        let wrong = PartName.fresh(for: try Target(path), identity: .anonymous)
+        let wrong = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("wrong", to: "tmp/" + wrong)
         let refused = try tree.landing(
             path, "other", content: .part(wrong, tree.stamp(ofPart: wrong)), over: .ours(old.stamp))
@@ -92,21 +92,22 @@ import Testing
         try folder.write("", to: "Caches/x")
         unlink(folder.path + "/Caches/x")
         let disk = try SmallFileSystem(bytes: 2 << 20, at: folder.path + "/Caches")
-        let space = try FreeSpace(of: try RootDirectory(opening: folder.path))
-        #expect(space.volumes.count == 2)
-        #expect(space.volume(of: .documents)?.place == "")
-        #expect(space.volume(of: .tmp)?.place == "")
-        #expect(space.volume(of: .caches)?.availableBytes == 2 << 20)
+        let volumes = try Volume.all(of: try RootDirectory(opening: folder.path))
+        func volume(of area: Area) -> Volume? { volumes.first { $0.areas.contains(area) } }
+        #expect(volumes.count == 2)
+        #expect(volume(of: .documents)?.place == "")
+        #expect(volume(of: .tmp)?.place == "")
+        #expect(volume(of: .caches)?.availableBytes == 2 << 20)
         withExtendedLifetime(disk) {}
     }
 
     @Test func aHiddenFileWithoutAnIntentIsRemoved() async throws {
         let tree = try PromotionTree()
-        let path = "Caches/a/" + HiddenName.fresh(for: try Target("Caches/a/f"))
+        let path = "Caches/a/" + (try Target("Caches/a/f").freshHiddenName())
         try tree.folder.write("half", to: path)
         try tree.folder.write("theirs", to: "Caches/a/.f.mirror-notes")
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try HiddenFileRows.note(path, in: &batch)
+            try batch.noteHiddenFile(path)
         }
         let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
         #expect(settled.removedFiles == 1)

@@ -12,9 +12,9 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        index = try IndexOpening.open(
+        index = try Index.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time
-        ).index
+        )
     }
 
     private static func intent(_ path: String, isFull: Bool) throws -> PromotionIntent {
@@ -33,14 +33,14 @@ import Testing
     private func put(_ intents: [PromotionIntent]) throws(IndexError) -> [Int64] {
         try index.write { (batch: inout Database) throws(IndexError) in
             var numbers: [Int64] = []
-            for intent in intents { numbers.append(try IntentRows.put(intent, in: &batch)) }
+            for intent in intents { numbers.append(try batch.put(intent)) }
             return numbers
         }
     }
 
     private func read() throws(IndexError) -> [PromotionIntent] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try IntentRows.intents(in: &database)
+            try database.intents()
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
         for (at, number) in numbers.enumerated() { intents[at].id = number }
         #expect(try read() == intents)
         try index.write { (batch: inout Database) throws(IndexError) in
-            try IntentRows.remove([numbers[0]], in: &batch)
+            try batch.removeIntents([numbers[0]])
         }
         #expect(try read() == [intents[1]])
     }
@@ -66,8 +66,8 @@ import Testing
         let target = try Target(path)
         var intent = try Self.intent(path, isFull: true)
         intent = PromotionIntent(
-            kind: .landing, staged: HiddenName.freshPath(for: target),
-            aside: HiddenName.freshPath(for: target), stagedInode: 1, replaces: true,
+            kind: .landing, staged: target.freshHiddenPath(),
+            aside: target.freshHiddenPath(), stagedInode: 1, replaces: true,
             record: intent.record)
         intent.id = try put([intent])[0]
         #expect(try read() == [intent])
@@ -79,7 +79,7 @@ import Testing
             try batch.run("UPDATE intents SET kind = 'perhaps'")
         }
         try index.close()
-        let opened = try IndexOpening.open(
+        let opened = try Index.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time)
         #expect(opened.notice?.contains("damaged") == true)
     }

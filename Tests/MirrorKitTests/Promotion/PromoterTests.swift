@@ -13,7 +13,7 @@ import Testing
         let record = try await tree.put("Documents/a/b.txt", "hello")
         #expect(tree.folder.text(of: "Documents/a/b.txt") == "hello")
         #expect(try tree.record("Documents/a/b.txt") == record)
-        #expect(try tree.look("Documents/a/b.txt") == .file(record.stamp, sha256: nil))
+        #expect(try tree.look("Documents/a/b.txt") == .file(record.stamp))
         #expect(record.stamp.modified == 1_000_000_000 * 1_000_000_000)
         #expect(tree.folder.names(in: "tmp").isEmpty)
         #expect(try tree.intents().isEmpty)
@@ -45,7 +45,7 @@ import Testing
         let store = TreePartStore(root: tree.root, index: tree.index)
         let target = try Target("Caches/a")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: nil,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
@@ -57,7 +57,7 @@ import Testing
         #expect(tree.folder.text(of: "Caches/a") == "part")
         #expect(access(tree.folder.path + "/Caches/a", X_OK) == 0)
         let parts = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(in: &database)
+            try database.parts()
         }
         #expect(parts.isEmpty)
         await tree.promoter.stop()
@@ -65,7 +65,7 @@ import Testing
 
     @Test func aPartOfAnotherSizeIsRefused() async throws {
         let tree = try PromotionTree()
-        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("longer than said", to: "tmp/" + name)
         let landing = try tree.landing(
             "Caches/a", "short", content: .part(name, tree.stamp(ofPart: name)))
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [true, false])
     func aPartThatChangedIsReadAgain(isReplaced: Bool) async throws {
         let tree = try PromotionTree()
-        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        let name = PartRecord.freshName(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("right", to: "tmp/" + name)
         let stamp = try tree.stamp(ofPart: name)
         if isReplaced { unlink(tree.folder.path + "/tmp/" + name) }
@@ -148,7 +148,7 @@ import Testing
     @Test func untrackedFileWithTheWantedBytesIsAdopted() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("same", to: "Documents/f")
-        guard case .file(let stamp, _) = try tree.look("Documents/f") else {
+        guard case .file(let stamp) = try tree.look("Documents/f") else {
             Issue.record("not there")
             return
         }

@@ -28,7 +28,7 @@ final class PromotionTree: Sendable {
     ) throws {
         self.folder = folder
         root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: PromotionTree.time).index
+        index = try Index.open(root, now: PromotionTree.time)
         promoter = try Promoter(
             root: root, index: index, now: { PromotionTree.time }, probe: probe,
             unfinished: unfinished)
@@ -61,14 +61,14 @@ final class PromotionTree: Sendable {
     func landingOfPart(_ path: String, _ text: String) throws -> Landing {
         let target = try Target(path)
         let digest = ByteHasher.digest(.sha256, of: Array(text.utf8))
-        let name = PartName.fresh(for: target, identity: .digest(digest))
+        let name = PartRecord.freshName(for: target, identity: .digest(digest))
         let provenance = Provenance(
             source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.put(
+            try batch.put(
                 PartRecord(
                     name: name, target: target, identity: .digest(digest), total: nil,
-                    provenance: provenance, validators: Validators()), in: &batch)
+                    provenance: provenance, validators: Validators()))
         }
         try folder.write(Array(text.utf8), to: "tmp/" + name)
         var expected = Landing.ExpectedFile.nothing
@@ -139,7 +139,7 @@ final class PromotionTree: Sendable {
     func record(_ path: String) throws -> IndexRecord? {
         let target = try Target(path)
         return try index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
+            try database.record(for: target)
         }
     }
 
@@ -148,7 +148,7 @@ final class PromotionTree: Sendable {
     func serverName(_ key: ServerNameKey) throws -> (path: String?, isSettled: Bool) {
         try index.read { (database: inout Database) throws(IndexError) in
             (
-                try ServerNameRows.target(of: key, in: &database)?.path,
+                try database.serverName(of: key)?.path,
                 try database.number("SELECT count(*) FROM meta WHERE key LIKE 'name %'") == 0
             )
         }
@@ -163,7 +163,7 @@ final class PromotionTree: Sendable {
     /// The intents that are left.
     func intents() throws -> [PromotionIntent] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try IntentRows.intents(in: &database)
+            try database.intents()
         }
     }
 }

@@ -38,7 +38,7 @@ import Testing
     /// Whether the row of a target is that of the file that is there.
     private func expectRowFits(_ tree: PromotionTree, _ path: String) throws {
         let row = try #require(try tree.record(path))
-        #expect(try tree.look(path) == .file(row.stamp, sha256: nil))
+        #expect(try tree.look(path) == .file(row.stamp))
         let read = try FileDigests.read(try Target(path), in: tree.root)
         #expect(read?.digests == [row.sha256])
     }
@@ -278,7 +278,7 @@ import Testing
         let folder = try TemporaryFolder()
         let target = try Target("Caches/f")
         let part = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: nil,
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
@@ -300,7 +300,7 @@ import Testing
         let target = try Target("Caches/a")
         let parts = (0..<3).map { _ in
             PartRecord(
-                name: PartName.fresh(for: target, identity: .anonymous), target: target,
+                name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
                 identity: .anonymous, total: nil,
                 provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
                 validators: Validators())
@@ -308,7 +308,7 @@ import Testing
         for part in parts { _ = try store.create(part) }
         unlink(tree.folder.path + "/tmp/" + parts[1].name)
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.remove(named: parts[2].name, in: &batch)
+            try batch.removePart(named: parts[2].name)
         }
         try tree.folder.write("theirs", to: "tmp/notes.txt")
         let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)

@@ -49,7 +49,7 @@ import Testing
     @Test func aFileThatIsAdoptedFixesItsName() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("1", to: "Caches/in/dl")
-        guard case .file(let stamp, _) = try tree.look("Caches/in/dl") else { return }
+        guard case .file(let stamp) = try tree.look("Caches/in/dl") else { return }
         var record = try tree.landing("Caches/in/dl", "1").record
         record.stamp = stamp
         let confirmed = Confirmed(record, isAdoption: true, serverName: key)

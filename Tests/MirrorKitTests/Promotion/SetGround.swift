@@ -147,7 +147,7 @@ struct SetGround {
     func expectSettled(_ tree: PromotionTree) throws {
         #expect(try tree.intents().isEmpty)
         let sets = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try JournalRows.journals(in: &database)
+            try database.journals()
         }
         #expect(sets.isEmpty)
         for name in ["a", "same", "deep/b", "gone"] {

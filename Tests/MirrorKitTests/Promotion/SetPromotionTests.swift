@@ -28,7 +28,7 @@ import Testing
         try ground.expectSettled(tree)
         for name in ["a", "same", "deep/b"] {
             let row = try #require(try tree.record(ground.path(name)))
-            #expect(try tree.look(ground.path(name)) == .file(row.stamp, sha256: nil), "\(name)")
+            #expect(try tree.look(ground.path(name)) == .file(row.stamp), "\(name)")
         }
         await tree.promoter.stop()
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(ground.texts()["a"] == "edited by its user")
         let tree = try PromotionTree(ground.folder)
         let row = try #require(try tree.record(path))
-        #expect(try tree.look(path) != .file(row.stamp, sha256: nil))
+        #expect(try tree.look(path) != .file(row.stamp))
         #expect(row.stamp.size == Int64(Self.new["a"]?.utf8.count ?? 0))
         await tree.promoter.stop()
     }
@@ -130,7 +130,9 @@ import Testing
         let ground = try await Ground(.exchange)
         _ = try await ground.promote()
         let target = try Target(Way.exchange.rawValue)
-        let (empty, full) = (PartName.passing(for: target), PartName.passing(for: target))
+        let (empty, full) = (
+            PartRecord.passingName(for: target), PartRecord.passingName(for: target)
+        )
         for name in [empty, empty + "/deep"] {
             #expect(mkdir(ground.folder.path + "/tmp/" + name, 0o755) == 0)
         }
@@ -280,7 +282,7 @@ import Testing
         let ground = try await Ground(way)
         _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
         let root = try RootDirectory(opening: ground.folder.path)
-        let reader = try IndexOpening.openForReading(root)
+        let reader = try Index.openForReading(root)
         for name in ["a", "same"] {
             let target = try Target(ground.path(name))
             let there = try FileDigests.read(target, in: root)?.digests.first

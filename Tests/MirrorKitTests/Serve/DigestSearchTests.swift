@@ -15,14 +15,14 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: start).index
+        index = try Index.open(root, now: start)
         watch = try IndexWatch(root)
     }
 
     private func put(_ path: String, _ bytes: [UInt8]) throws -> Digest {
         let record = try fullRecord(path, bytes: bytes)
         try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         return record.sha256
     }

@@ -48,7 +48,7 @@ import Testing
         let root = try RootDirectory(opening: session.root)
         let looks = Looks()
         var check = try IntegrityCheck(
-            view: TreeView(root: root, index: try IndexOpening.openForReading(root)),
+            view: TreeView(root: root, index: try Index.openForReading(root)),
             manifests: [manifest], meter: looks.meter, isCancelled: { looks.look() })
         _ = try check.report(root: "")
         let last = try #require(looks.all.last)
@@ -100,7 +100,7 @@ import Testing
         let path = folder.path + "/m.json"
         try folder.write(Array(text.utf8), to: "m.json")
         let meter = ActivityMeter()
-        _ = try LocalManifest.read(path, meter: meter)
+        _ = try ManifestLoader.readFile(at: path, meter: meter)
         #expect(meter.activity.number == 1)
         var offsets: [Int] = []
         let file = open(path, O_RDONLY | O_CLOEXEC)

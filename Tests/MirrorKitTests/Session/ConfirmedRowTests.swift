@@ -57,7 +57,7 @@ import Testing
     }
 
     private func row(of target: Target, _ stage: SessionStage) throws -> IndexRecord {
-        let index = try IndexOpening.openForReading(RootDirectory(opening: stage.session.root))
+        let index = try Index.openForReading(RootDirectory(opening: stage.session.root))
         defer { try? index.close() }
         return try #require(try index.record(for: target))
     }

@@ -21,7 +21,7 @@ import Testing
         let manifest = Manifest(name: "m", resources: resources)
         try await rig.session.sync(manifest)
         let size = rig.bytes(".mirror/index.sqlite")?.count ?? 0
-        #expect(size > IndexCheck.smallEnoughToVerify)
+        #expect(size > Database.smallEnoughToVerify)
         return manifest
     }
 
@@ -33,7 +33,7 @@ import Testing
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let root = try RootDirectory(opening: rig.folder.path + "/root")
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let index = try Index.open(root, now: Instant(seconds: 0))
         try index.write { (batch: inout Database) throws(IndexError) in try batch.run(sql) }
         try index.close()
 
@@ -81,7 +81,7 @@ import Testing
         let error = #expect(throws: MirrorError.self) {
             let scan = try Scan(
                 manifests: [manifest], options: PlanOptions(), root: root,
-                index: try IndexOpening.openForReading(root), now: Instant(seconds: 0),
+                index: try Index.openForReading(root), now: Instant(seconds: 0),
                 splitting: 2, isCancelled: { false })
             _ = try scan.plan(for: "root")
         }

@@ -17,7 +17,8 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         root = try RootDirectory(opening: folder.path)
-        free = try #require(try FreeSpace(of: root).volume(of: .tmp)).availableBytes
+        free = try #require(try Volume.all(of: root).first { $0.areas.contains(.tmp) })
+            .availableBytes
     }
 
     @Test func whatFitsIsAdmitted() {

@@ -27,9 +27,9 @@ import Testing
         try tree.index.write { (batch: inout Database) throws(IndexError) in
             for number in 0..<300 {
                 guard let host = Host("h\(number).example:443") else { continue }
-                try HostRows.put(
+                try batch.put(
                     learnedLimits: [host: number + 1],
-                    at: Instant(seconds: time.seconds + Int64(number)), in: &batch)
+                    at: Instant(seconds: time.seconds + Int64(number)))
             }
         }
         let limits = try tree.index.learnedLimits()
@@ -56,7 +56,7 @@ import Testing
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let root = try RootDirectory(opening: folder.path)
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let index = try Index.open(root, now: Instant(seconds: 0))
         let name = Host(try SourceURL(server.url))
         try index.remember(learnedLimits: [name: count])
         try index.close()
@@ -67,7 +67,7 @@ import Testing
         let summary = try await session.sync(Manifest(name: "m", resources: resources))
         #expect(summary[.fetched] == count)
         // And it is known again: what it got in the end.
-        let again = try IndexOpening.openForReading(root)
+        let again = try Index.openForReading(root)
         #expect(try again.learnedLimits()[name] ?? 0 >= HostPace.start)
     }
 }

@@ -18,12 +18,12 @@ import Testing
         try rig.folder.write([1, 9, 3], to: "root/Caches/a.bin")
         // The row gets the stamp that the file has now: only the bytes differ.
         let root = try RootDirectory(opening: rig.folder.path + "/root")
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let index = try Index.open(root, now: Instant(seconds: 0))
         let stamp = try root.openFile("Caches/a.bin").status(path: "Caches/a.bin").stamp
         try index.write { (batch: inout Database) throws(IndexError) in
-            guard var record = try FileRows.record(for: resource.target, in: &batch) else { return }
+            guard var record = try batch.record(for: resource.target) else { return }
             record.stamp = stamp
-            try FileRows.put(record, in: &batch)
+            try batch.put(record)
         }
         try index.close()
 

@@ -70,7 +70,7 @@ import Testing
                 _ = try await session.manifests.load([source])
             }
         }
-        let index = try IndexOpening.openForReading(RootDirectory(opening: ground.path + "/root"))
+        let index = try Index.openForReading(RootDirectory(opening: ground.path + "/root"))
         defer { try? index.close() }
         let row = try #require(try index.manifests().first)
         // It may have lost its name before it was copied, and with that its stamp: the next run takes
@@ -105,7 +105,7 @@ import Testing
         while rows.isEmpty {
             try await Task.sleep(for: .milliseconds(20))
             guard
-                let index = try? IndexOpening.openForReading(
+                let index = try? Index.openForReading(
                     RootDirectory(opening: ground.path + "/root"))
             else { continue }
             rows = try index.manifests()

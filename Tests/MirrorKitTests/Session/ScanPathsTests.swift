@@ -69,7 +69,7 @@ import Testing
         let root = try RootDirectory(opening: session.root)
         let scan = try Scan(
             manifests: manifests, options: options, root: root,
-            index: try IndexOpening.openForReading(root), now: ScanPathsTests.now,
+            index: try Index.openForReading(root), now: ScanPathsTests.now,
             splitting: many, isCancelled: { false })
         return Made(try scan.plan(for: "root"))
     }
@@ -160,13 +160,13 @@ import Testing
         try await session.sync(Manifest(name: "one", resources: first))
         var rows: [IndexRecord] = []
         let root = try RootDirectory(opening: session.root)
-        let index = try IndexOpening.open(root, now: ScanPathsTests.now).index
+        let index = try Index.open(root, now: ScanPathsTests.now)
         for resource in first {
             let record = try #require(try index.record(for: resource.target))
             rows.append(try answered(record, by: resource.primary.url, &random))
         }
         try index.write { [rows] (batch: inout Database) throws(IndexError) in
-            for row in rows { try FileRows.put(row, in: &batch) }
+            for row in rows { try batch.put(row) }
         }
         try index.close()
         for number in 0..<200 where Int.random(in: 0..<9, using: &random) == 0 {

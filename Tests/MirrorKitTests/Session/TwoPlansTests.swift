@@ -54,7 +54,7 @@ import Testing
         }
         #expect(stage.read("a") == SessionStage.v2)
         let root = try RootDirectory(opening: stage.session.root)
-        let index = try IndexOpening.openForReading(root)
+        let index = try Index.openForReading(root)
         let row = try index.record(for: resource.target)
         #expect(row?.sha256 == ByteHasher.digest(.sha256, of: SessionStage.v2))
         try index.close()

@@ -26,7 +26,7 @@ import Testing
     ) async throws -> [Int] {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let index = try Index.open(root, now: Instant(seconds: 0))
         var configuration = Configuration()
         adapt(&configuration)
         let (ends, continuation) = AsyncStream.makeStream(of: Int.self)

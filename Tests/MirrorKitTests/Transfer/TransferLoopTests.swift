@@ -31,6 +31,7 @@ import Testing
         #expect(rig.loop.finish() == nil, "only one caller may wait for the thread")
         ending.join()
     }
+
     @Test func aLargeBodyIsAPartWithMilestones() async throws {
         let shelf = MemoryShelf()
         shelf.put("/f", large)

@@ -23,7 +23,7 @@ final class TransferRig: Sendable {
     ) throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        index = try Index.open(root, now: Instant(seconds: 0))
         store = TreePartStore(root: root, index: index)
         var configuration = Configuration()
         configuration.transfer.longestWait = 0
@@ -75,7 +75,7 @@ final class TransferRig: Sendable {
     /// What the index knows of the target's parts.
     func records(_ target: Target) throws -> [PartRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try PartRows.parts(for: target, in: &database)
+            try database.parts(for: target)
         }
     }
 

@@ -17,14 +17,14 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         let root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        index = try Index.open(root, now: Instant(seconds: 0))
         store = TreePartStore(root: root, index: index)
     }
 
     /// A part with these ranges written and logged.
     private func part(_ ranges: [Range<Int>]) throws -> (PartRecord, PartFile) {
         let record = PartRecord(
-            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            name: PartRecord.freshName(for: target, identity: .anonymous), target: target,
             identity: .anonymous, total: 1000,
             provenance: Provenance(
                 source: SourceKey(text: "https://a/b"), answeredBy: "https://a/b"),
@@ -46,14 +46,14 @@ import Testing
     private func logged(_ record: PartRecord) throws -> PartRecord {
         try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.parts(for: record.target, in: &database)
+                try database.parts(for: record.target)
             }.first)
     }
 
     private func trust(
         _ record: PartRecord, _ file: PartFile
     ) throws -> (length: Int64, rangesBeyond: [Range<Int64>], sha256: Digest) {
-        let trusted = try PartTrust.establish(record, file: file, other: .md5)
+        let trusted = try TrustedPart.establish(record, file: file, other: .md5)
         guard let trusted else { throw Errno(number: 4, call: "test", path: "") }
         return (trusted.length, trusted.rangesBeyond, trusted.sha256.snapshot())
     }

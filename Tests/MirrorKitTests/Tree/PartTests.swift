@@ -17,13 +17,13 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         root = try RootDirectory(opening: folder.path)
-        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        index = try Index.open(root, now: Instant(seconds: 0))
         store = TreePartStore(root: root, index: index)
     }
 
     private func record(_ identity: PartIdentity = .anonymous) -> PartRecord {
         PartRecord(
-            name: PartName.fresh(for: target, identity: identity), target: target,
+            name: PartRecord.freshName(for: target, identity: identity), target: target,
             identity: identity, total: 100,
             provenance: Provenance(
                 source: SourceKey(text: "https://a/b"), answeredBy: "https://a/b"),
@@ -34,31 +34,31 @@ import Testing
         let target = try Target("Caches/a")
         let names = await withTaskGroup(of: [String].self) { group in
             for _ in 0..<8 {
-                group.addTask { (0..<200).map { _ in PartName.passing(for: target) } }
+                group.addTask { (0..<200).map { _ in PartRecord.passingName(for: target) } }
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
         #expect(Set(names).count == 1600)
-        #expect(names.allSatisfy { PartName.isPart($0) })
+        #expect(names.allSatisfy { PartRecord.isName($0) })
     }
 
     @Test func everyGenerationHasItsOwnName() throws {
-        let first = PartName.fresh(for: target, identity: .anonymous)
-        #expect(first != PartName.fresh(for: target, identity: .anonymous))
-        #expect(PartName.isPart(first))
+        let first = PartRecord.freshName(for: target, identity: .anonymous)
+        #expect(first != PartRecord.freshName(for: target, identity: .anonymous))
+        #expect(PartRecord.isName(first))
         #expect(first.hasPrefix("a.bin."))
         #expect(first.utf8.count == 5 + 1 + 32 + 5)
     }
 
     @Test func aLongNameIsCutToFit() throws {
         let long = try Target("Caches/" + String(repeating: "é", count: 120))
-        let name = PartName.fresh(for: long, identity: .anonymous)
+        let name = PartRecord.freshName(for: long, identity: .anonymous)
         #expect(name.utf8.count == 160 + 1 + 32 + 5)
     }
 
     @Test func theKeyNamesWhatTheBytesBelongTo() {
         func name(_ identity: PartIdentity) -> String {
-            PartName.name(for: target, identity: identity, generation: [1])
+            PartRecord.name(for: target, identity: identity, generation: [1])
         }
         let from = Provenance(source: SourceKey(text: "https://a/b"), answeredBy: "https://a/b")
         let identities: [PartIdentity] = [
@@ -74,7 +74,7 @@ import Testing
         let targets = try ["Caches/a.bin", "Caches/b/a.bin", "Documents/a.bin"].map {
             try Target($0)
         }
-        let names = targets.map { PartName.name(for: $0, identity: .anonymous, generation: [1]) }
+        let names = targets.map { PartRecord.name(for: $0, identity: .anonymous, generation: [1]) }
         #expect(Set(names).count == targets.count)
         #expect(names.allSatisfy { $0.hasPrefix("a.bin.") })
     }
@@ -156,10 +156,10 @@ import Testing
         try file.write([0, 0, 0, 0, 0], at: 60)
         record = try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try PartRows.parts(for: record.target, in: &database)
+                try database.parts(for: record.target)
             }.first)
         #expect(record.milestones.map(\.length) == [10, 40, 90])
-        guard var trusted = try PartTrust.establish(record, file: file, other: .md5) else {
+        guard var trusted = try TrustedPart.establish(record, file: file, other: .md5) else {
             Issue.record("nobody cancelled")
             return
         }
@@ -177,7 +177,7 @@ import Testing
         let record = record()
         let file = try store.create(record)
         try file.write([1, 2, 3], at: 0)
-        let length = try PartTrust.establish(record, file: file, other: nil)?.length
+        let length = try TrustedPart.establish(record, file: file, other: nil)?.length
         #expect(length == 0)
         #expect(try file.size() == 0)
     }
@@ -191,7 +191,7 @@ import Testing
             Milestone(length: held, sha256: ByteHasher.digest(.sha256, of: [1, 2, 3])),
             Milestone(length: held + 5, sha256: ByteHasher.digest(.sha256, of: [])),
         ]
-        let length = try PartTrust.establish(record, file: file, other: nil)?.length
+        let length = try TrustedPart.establish(record, file: file, other: nil)?.length
         #expect(length == held)
     }
 }

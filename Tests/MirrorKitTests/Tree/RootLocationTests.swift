@@ -13,8 +13,7 @@ import Testing
         _ root: String? = nil, from current: String, variable: String? = nil, home: String? = nil
     ) throws -> RootLocation {
         try RootLocation(
-            root: root,
-            surroundings: .init(currentFolder: current, mirrorRoot: variable, home: home))
+            root: root, currentFolder: current, variable: variable, home: home)
     }
 
     @Test func theOptionComesBeforeTheVariable() throws {

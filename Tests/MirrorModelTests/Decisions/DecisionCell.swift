@@ -173,7 +173,7 @@ extension DecisionCell {
             let content = try #require(present)
             let isAsRecorded = tree == .intact && index == .row
             situation.file = .file(
-                Self.stamp(content, inode: isAsRecorded ? 7 : 8), sha256: nil)
+                Self.stamp(content, inode: isAsRecorded ? 7 : 8))
             if !isAsRecorded || [.sha512UnknownToRow, .sha512OfAnother].contains(wish) {
                 situation.digests = [try content.digest(.sha256), try content.digest(.sha512)]
             }

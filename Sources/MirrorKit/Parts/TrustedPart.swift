@@ -2,19 +2,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The verified bytes of a part, with the digests that continue from there.
-struct TrustedPart: ~Copyable, Sendable {
-    /// Number of bytes from the start that are verified.
-    let length: Int64
-    /// The sha256 of those bytes, to be continued.
-    var sha256: ByteHasher
-    /// The digest of a second algorithm over the same bytes.
-    var other: ByteHasher?
-    /// The verified ranges beyond the front: ascending, and no two overlap.
-    var rangesBeyond: [Range<Int64>] = []
-}
-
-/// Finds out how far an interrupted part can be trusted.
+/// The verified bytes of an interrupted part, with the digests that continue from there.
 ///
 /// Size, age and boot id prove nothing after a power cut: a file can have its length and not its
 /// bytes. So the part is read from its start and compared with the digests that the index logged.
@@ -22,15 +10,22 @@ struct TrustedPart: ~Copyable, Sendable {
 /// the digest of the whole file needs those bytes anyway. Extents that further connections fetched
 /// are read and compared with their own digests. The bytes between extents do not count, whatever
 /// the file holds there.
-struct PartTrust: ~Copyable {
-    private let file: PartFile
-    private let isCancelled: () -> Bool
-    private let buffer: UnsafeMutableRawBufferPointer
-    private var length: Int64 = 0
-    private var sha256 = ByteHasher(.sha256)
-    private var other: ByteHasher?
-    private var rangesBeyond: [Range<Int64>] = []
-    private var wasCancelled = false
+struct TrustedPart: ~Copyable, Sendable {
+    /// Number of bytes from the start that are verified.
+    private(set) var length: Int64 = 0
+    /// The sha256 of those bytes, to be continued.
+    var sha256 = ByteHasher(.sha256)
+    /// The digest of a second algorithm over the same bytes.
+    var other: ByteHasher?
+    /// The verified ranges beyond the front: ascending, and no two overlap.
+    private(set) var rangesBeyond: [Range<Int64>] = []
+
+    /// Reads a range of the file; returns false when the file is too short, or when the read was
+    /// cancelled.
+    private typealias Read =
+        (_ range: Range<Int64>, _ take: (UnsafeRawBufferPointer) -> Void) throws(Errno) -> Bool
+
+    private init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 
     /// Reads, hashes, and cuts the file. `isCancelled` is called once a MiB. When it returns true,
     /// the part stays unchanged and the result is nil.
@@ -38,27 +33,39 @@ struct PartTrust: ~Copyable {
         _ record: PartRecord, file: PartFile, other: DigestAlgorithm?,
         isCancelled: @escaping () -> Bool = { false }
     ) throws(Errno) -> TrustedPart? {
-        var trust = PartTrust(file: file, other: other, isCancelled: isCancelled)
-        for milestone in record.milestones {
-            if try !trust.reach(milestone.length, milestone.sha256) { break }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var wasCancelled = false
+        let read: Read = { (range, take) throws(Errno) in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                wasCancelled = wasCancelled || isCancelled()
+                if wasCancelled { return false }
+                let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                let count = try file.read(into: window, at: offset)
+                guard count == wanted else { return false }
+                take(UnsafeRawBufferPointer(window))
+                offset += Int64(count)
+            }
+            return true
         }
-        for extent in record.extents { try trust.read(extent) }
-        try trust.join()
-        return try trust.cut()
+        var part = TrustedPart(other: other)
+        for milestone in record.milestones {
+            if try !part.reach(milestone.length, milestone.sha256, read) { break }
+        }
+        for extent in record.extents { try part.add(extent, read) }
+        try part.join(read)
+        if wasCancelled { return nil }
+        try file.truncate(to: max(part.length, part.rangesBeyond.last?.upperBound ?? 0))
+        return part
     }
-
-    private init(file: PartFile, other: DigestAlgorithm?, isCancelled: @escaping () -> Bool) {
-        self.file = file
-        self.other = other.map { ByteHasher($0) }
-        self.isCancelled = isCancelled
-        buffer = .allocate(byteCount: 1 << 20, alignment: 4096)
-    }
-
-    deinit { buffer.deallocate() }
 
     /// Extends the verified prefix to an offset. Returns false when the bytes up to there do not
     /// have the digest, where one is given. A wrong byte spoils every later prefix too.
-    private mutating func reach(_ end: Int64, _ digest: Digest?) throws(Errno) -> Bool {
+    private mutating func reach(
+        _ end: Int64, _ digest: Digest?, _ read: Read
+    ) throws(Errno) -> Bool {
         guard end > length else { return true }
         var first = sha256.copy()
         var second = other?.copy()
@@ -74,7 +81,7 @@ struct PartTrust: ~Copyable {
     }
 
     /// Compares an extent with its milestones.
-    private mutating func read(_ extent: Extent) throws(Errno) {
+    private mutating func add(_ extent: Extent, _ read: Read) throws(Errno) {
         // Bytes within the front, or within earlier extents, need no second check.
         guard extent.range.upperBound > max(length, rangesBeyond.last?.upperBound ?? 0) else {
             return
@@ -100,39 +107,13 @@ struct PartTrust: ~Copyable {
     }
 
     /// Extends the front over verified ranges that begin at the front or before it.
-    private mutating func join() throws(Errno) {
+    private mutating func join(_ read: Read) throws(Errno) {
         while let next = rangesBeyond.first, next.lowerBound <= length {
-            if try !reach(next.upperBound, nil) { break }
+            if try !reach(next.upperBound, nil, read) { break }
             rangesBeyond.removeFirst()
         }
         // This happens only if the file became shorter: a range beyond the front never lies within
         // the front.
         rangesBeyond.removeAll { $0.lowerBound <= length }
-    }
-
-    private consuming func cut() throws(Errno) -> TrustedPart? {
-        if wasCancelled { return nil }
-        try file.truncate(to: max(length, rangesBeyond.last?.upperBound ?? 0))
-        return TrustedPart(
-            length: length, sha256: sha256.copy(), other: other?.copy(), rangesBeyond: rangesBeyond)
-    }
-
-    /// Reads a range of the file; returns false when the file is too short, or when the read was
-    /// cancelled.
-    private mutating func read(
-        _ range: Range<Int64>, _ take: (UnsafeRawBufferPointer) -> Void
-    ) throws(Errno) -> Bool {
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            wasCancelled = wasCancelled || isCancelled()
-            if wasCancelled { return false }
-            let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
-            let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            let count = try file.read(into: window, at: offset)
-            guard count == wanted else { return false }
-            take(UnsafeRawBufferPointer(window))
-            offset += Int64(count)
-        }
-        return true
     }
 }

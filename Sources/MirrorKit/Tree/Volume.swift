@@ -3,29 +3,19 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// How many bytes fit on the file systems under a root (statvfs(3)).
-struct FreeSpace {
-    /// One file system, and the areas that lie on it.
-    struct Volume: Hashable {
-        /// The folder that was queried, relative to the root; empty for the root itself.
-        let place: String
-        /// The areas on it, in the order of `Area.allCases`.
-        var areas: [Area]
-        /// Bytes that this process may still write; blocks kept for root do not count.
-        let availableBytes: Int64
+/// One file system under a root, and how many bytes fit on it (statvfs(3)).
+struct Volume: Hashable {
+    /// The folder that was queried, relative to the root; empty for the root itself.
+    let place: String
+    /// The areas on it, in the order of `Area.allCases`.
+    var areas: [Area]
+    /// Bytes that this process may still write; blocks kept for root do not count.
+    let availableBytes: Int64
 
-        /// The path of the folder that was queried.
-        func path(in root: RootDirectory) -> String {
-            place.isEmpty ? root.path : root.path + "/" + place
-        }
-    }
-
-    /// The distinct file systems, the root's first.
-    let volumes: [Volume]
-
-    /// Queries the root and its areas; an area that does not exist yet lies on the root's file
-    /// system.
-    init(of root: RootDirectory) throws(Errno) {
+    /// Queries the root and its areas; returns the distinct file systems, the root's first.
+    ///
+    /// An area that does not exist yet lies on the root's file system.
+    static func all(of root: RootDirectory) throws(Errno) -> [Volume] {
         var volumes: [Volume] = []
         var devices: [UInt64] = []
         func add(_ folder: Descriptor, place: String, area: Area?) throws(Errno) {
@@ -35,7 +25,7 @@ struct FreeSpace {
                 return
             }
             devices.append(device)
-            let bytes = try FreeSpace.available(folder, path: place)
+            let bytes = try available(folder, path: place)
             volumes.append(
                 Volume(place: place, areas: area.map { [$0] } ?? [], availableBytes: bytes))
         }
@@ -48,16 +38,16 @@ struct FreeSpace {
                 volumes[0].areas.append(area)
             }
         }
-        self.volumes = volumes
+        return volumes
     }
 
-    /// The volume that an area lies on.
-    func volume(of area: Area) -> Volume? { volumes.first { $0.areas.contains(area) } }
-
-    /// The volumes that a file of an area is written to: its own, and the volume of its part.
-    func volumes(for area: Area) -> [Volume] {
-        volumes.filter { $0.areas.contains(area) || $0.areas.contains(.tmp) }
+    /// The path of the folder that was queried.
+    func path(in root: RootDirectory) -> String {
+        place.isEmpty ? root.path : root.path + "/" + place
     }
+
+    /// Whether a file of an area is written to it: it has the area, or the file's part.
+    func isWritten(by area: Area) -> Bool { areas.contains(area) || areas.contains(.tmp) }
 
     private static func available(_ folder: Descriptor, path: String) throws(Errno) -> Int64 {
         var result = statvfs()

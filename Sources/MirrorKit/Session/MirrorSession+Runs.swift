@@ -2,45 +2,13 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The runs that a session has under way, and what is said to all of them.
-///
-/// It belongs to the session's actor, on which its functions run.
-final class SessionRuns {
-    private let root: String
-    private let configuration: Configuration
-    private let engine: SharedEngine
-    private let manifests: ManifestRegister
-    private let pending: PendingRuns
-    /// The runs, by their identifiers.
-    private var underWay: [String: Execution] = [:]
-    /// Whether runs ask for no bytes, those that begin later included.
-    private var isPaused = false
+// MARK: The runs of a session
 
-    init(
-        root: String, _ configuration: Configuration, engine: SharedEngine,
-        manifests: ManifestRegister, pending: PendingRuns
-    ) {
-        (self.root, self.configuration) = (root, configuration)
-        (self.engine, self.manifests) = (engine, manifests)
-        self.pending = pending
-    }
-
+extension MirrorSession {
     /// Sends an input to all runs, those included that were asked for and have not begun.
     func steer(_ input: RunInput) {
-        pending.steer(input)
+        for run in pending.withLock({ Array($0.values) }) { run.steer(input) }
         for run in underWay.values { run.steer(input) }
-    }
-
-    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
-    func pauseAll() {
-        isPaused = true
-        steer(.pause(nil))
-    }
-
-    /// Resumes asking for bytes.
-    func resumeAll() {
-        isPaused = false
-        steer(.resume(nil))
     }
 
     /// Whether a run has a step that brings the bytes of a target.
@@ -56,18 +24,13 @@ final class SessionRuns {
     }
 
     /// Carries out a plan, and remembers its manifests; `run` gets its events and its end.
-    func perform(
-        _ plan: Plan, _ options: RunOptions, for run: RunControl,
-        isolation: isolated (any Actor)? = #isolation
-    ) async {
-        defer { pending.remove(run) }
+    func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
+        defer { forgetPending(run) }
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try options.validate()
             try await engine.refuse(madeForAnotherRoot: plan)
             try await engine.using(waitingSeconds: 0) { engine in
-                // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
-                _ = isolation
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
                     let began = options.began ?? .now
@@ -86,7 +49,7 @@ final class SessionRuns {
                 if isPaused { execution.steer(.pause(nil)) }
                 underWay[execution.identifier] = execution
                 run.attach(execution)
-                pending.remove(run)
+                forgetPending(run)
                 let recording = manifests.recording(of: plan, in: engine)
                 async let copies = recording.rememberNew()
                 let (summary, totals) = try await Offload.run { execution.run() }
@@ -103,27 +66,15 @@ final class SessionRuns {
         run.send(execution.event(.summary(summary), totals: totals))
         run.finish(throwing: summary.error)
     }
+
+    private func forgetPending(_ run: RunControl) {
+        pending.withLock { $0[ObjectIdentifier(run)] = nil }
+    }
 }
 
 extension MirrorError {
     /// The deadline came before the run began; its summary says what is left.
     fileprivate static var isOverdue: MirrorError {
         MirrorError(.deadline, "The deadline is over.")
-    }
-}
-
-/// The runs that a session was asked for and that have not begun: what is said to all runs reaches them.
-final class PendingRuns: Sendable {
-    private let controls = Mutex<[ObjectIdentifier: RunControl]>([:])
-
-    /// Adds a run that was asked for.
-    func add(_ run: RunControl) { controls.withLock { $0[ObjectIdentifier(run)] = run } }
-
-    /// Forgets a run that has begun, or that could not.
-    func remove(_ run: RunControl) { controls.withLock { $0[ObjectIdentifier(run)] = nil } }
-
-    /// Sends an input to all of them; they take it as soon as they begin.
-    func steer(_ input: RunInput) {
-        for run in controls.withLock({ Array($0.values) }) { run.steer(input) }
     }
 }

@@ -4,16 +4,17 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
 
-/// A manifest in a file of this machine.
-enum LocalManifest {
-    /// Reads one. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+// MARK: A manifest in a file of this machine
+
+extension ManifestLoader {
+    /// Reads a manifest from its file. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     ///
     /// - Parameter wasFile: whether it was a regular file when it was read before. A pipe that
     ///   has taken its place is then refused, and not waited for.
-    static func read(
-        _ path: String, label: String? = nil, hint: ListHint = ListHint(),
+    static func readFile(
+        at path: String, hint: ListHint = ListHint(),
         meter: ActivityMeter? = nil, wasFile: () -> Bool = { false }
-    ) throws -> ManifestLoader.Loaded {
+    ) throws -> Loaded {
         let file = try open(path)
         if (try? file.status(path: path))?.isFile == false {
             if wasFile() {
@@ -29,16 +30,16 @@ enum LocalManifest {
         meter?.begin(.decoding, totalBytes: stamp?.size)
         defer { meter?.end() }
         var decoded = try ManifestReader.read(
-            descriptor: file.number, label: label ?? path, origin: .file(path: path),
+            descriptor: file.number, label: path, origin: .file(path: path),
             hint: hint, hasRead: { meter?.set(bytes: Int64($0)) })
-        let place = canonical(path)
+        let place = canonicalPath(path)
         decoded.manifest.whereabouts = .file(path: place)
-        decoded.manifest.label = label ?? path
+        decoded.manifest.label = path
         var record = ManifestRecord(name: decoded.manifest.owner, place: .absolute(place))
         record.resources = decoded.manifest.resources.count
         record.stamp = stamp
         record.hint = decoded.hint
-        return ManifestLoader.Loaded(
+        return Loaded(
             decoded: decoded,
             memory: FetchedManifest(
                 record: record, path: place, text: stamp == nil ? nil : .open(file)))
@@ -67,33 +68,18 @@ enum LocalManifest {
         }
         return Descriptor(owning: number)
     }
+}
 
-    /// The absolute path of a file, with the links in its folder resolved.
-    ///
-    /// The last name stays as given, because the destination of a link such as `latest.json` may
-    /// change.
-    static func canonical(_ path: String) -> String {
-        let split = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let folder = split.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let name = split.map { String(path[path.utf8.index(after: $0)...]) } ?? path
-        guard let resolved = realpath(folder, nil) else { return path }
-        defer { free(resolved) }
-        let above = String(cString: resolved)
-        return (above == "/" ? "" : above) + "/" + name
-    }
-
-    /// The absolute path of a folder, with all links resolved.
-    static func canonical(folder: String) -> String {
-        guard let resolved = realpath(folder, nil) else { return folder }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
-
-    /// The root's memory of the manifest at a path; nil if the root remembers none there.
-    static func memory(of path: String, in view: TreeView) throws -> ManifestMemory? {
-        let place = canonical(path)
-        return try ManifestMemory.all(in: view).first { $0.paths.contains(place) }
-    }
+/// The absolute path of a file, with the links in its folder resolved.
+///
+/// The last name stays as given, because the destination of a link such as `latest.json` may
+/// change.
+func canonicalPath(_ path: String) -> String {
+    let split = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let folder = split.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let name = split.map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    guard let above = resolvedPath(folder) else { return path }
+    return (above == "/" ? "" : above) + "/" + name
 }
 
 /// A manifest that a root remembers, and how to read it.
@@ -109,12 +95,18 @@ struct ManifestMemory: Sendable {
     static func all(in view: TreeView) throws -> [ManifestMemory] {
         guard let root = view.root, let records = try view.index?.manifests(), !records.isEmpty
         else { return [] }
-        let path = LocalManifest.canonical(folder: root.path)
+        let path = resolvedPath(root.path) ?? root.path
         let names = Set(records.map(\.name))
         return records.map {
             ManifestMemory(
                 record: $0, paths: $0.place.paths(from: path), names: names, root: root)
         }
+    }
+
+    /// The root's memory of the manifest at a path; nil if the root remembers none there.
+    static func of(_ path: String, in view: TreeView) throws -> ManifestMemory? {
+        let place = canonicalPath(path)
+        return try all(in: view).first { $0.paths.contains(place) }
     }
 
     /// The place where the manifest is expected, as text for people.
@@ -139,8 +131,8 @@ struct ManifestMemory: Sendable {
     func read(_ meter: ActivityMeter? = nil) throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
-            var loaded = try LocalManifest.read(
-                path, hint: record.hint, meter: meter, wasFile: { record.stamp != nil })
+            var loaded = try ManifestLoader.readFile(
+                at: path, hint: record.hint, meter: meter, wasFile: { record.stamp != nil })
             let name = loaded.decoded.manifest.owner
             if name == record.name { return loaded }
             guard names.contains(name) else {
@@ -174,7 +166,7 @@ struct ManifestMemory: Sendable {
     /// It asks no server, and does not wait for a pipe's writer.
     func known() -> Manifest? {
         if let path = found, FileStatus.stamp(following: path) != nil,
-            let read = try? LocalManifest.read(path, hint: record.hint),
+            let read = try? ManifestLoader.readFile(at: path, hint: record.hint),
             read.decoded.manifest.owner == record.name, read.decoded.parts.isEmpty
         {
             return read.decoded.manifest
