@@ -19,6 +19,7 @@ private struct Occurrence {
     var isFolder: Bool
 }
 
+extension PathList {
     /// The position of a target; nil if it is not there. `order` is `sortedOrder`.
     package func position(of target: Target, in order: PathOrder) -> Int? {
         var path = target.path
@@ -34,8 +35,6 @@ private struct Occurrence {
         }
     }
 
-
-extension PathList {
     /// The flaws of paths that cannot stand beside each other in one tree.
     ///
     /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
