@@ -127,13 +127,13 @@ final class ManifestBuilder {
     }
 
     /// As `Manifest.flaws`; a second thread looks for a part of them in a long manifest.
-    private func flaws(of manifest: Manifest) -> [ManifestFlaw] {
+    private func flaws(of manifest: Manifest) -> [ManifestRuleError] {
         guard manifest.resources.count >= ManifestBuilder.manyResources else {
             return manifest.flaws()
         }
         let (ofTargets, ofDigests) = NativeThread.both(
             { manifest.flawsOfTargets() }, and: { manifest.flawsOfDigests() }, thread: "digests")
-        return ManifestFlaw.inOrder(ofTargets + ofDigests)
+        return ManifestRuleError.inOrder(ofTargets + ofDigests)
     }
 }
 
@@ -153,7 +153,7 @@ struct ManifestDefaults {
         case .directory:
             guard var text = check.text(value, "directory", at: place) else { return }
             while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
-            do throws(TargetFlaw) {
+            do throws(TargetError) {
                 _ = try Target(text + "/x")
                 directory = text
             } catch {
@@ -166,7 +166,7 @@ struct ManifestDefaults {
     }
 
     /// The flaw with a suggestion for the folder, without the name that stood in for a file's.
-    private func ofFolder(_ flaw: TargetFlaw.Reason) -> TargetFlaw.Reason {
+    private func ofFolder(_ flaw: TargetError.Reason) -> TargetError.Reason {
         guard case .outsideAreas(let suggestion?) = flaw else { return flaw }
         return .outsideAreas(suggestion: String(suggestion.dropLast(2)))
     }
@@ -268,7 +268,7 @@ final class ResourceBuilder {
             }
             path += name
         }
-        do throws(TargetFlaw) {
+        do throws(TargetError) {
             return (try Target(path), isNamedByServer)
         } catch {
             let place = draft.path?.place ?? draft.url?.place ?? draft.place

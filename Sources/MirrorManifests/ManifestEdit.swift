@@ -188,7 +188,7 @@ extension ManifestEdit {
         }
         let text = TextChange.apply([change], to: bytes)
         do { _ = try ManifestReader.read(text, label: label, origin: origin) } catch {
-            guard let refusal = error as? ManifestRefusal, let first = refusal.diagnostics.first
+            guard let refusal = error as? ManifestError, let first = refusal.diagnostics.first
             else { throw error }
             throw MirrorError(
                 .manifestInvalid,

@@ -73,7 +73,7 @@ public enum ManifestReader {
     ///     relative.
     ///   - hint: what is known of a list besides its text; a manifest needs none.
     ///   - hasRead: hears after each chunk how many bytes of the text were read.
-    /// - Throws: `ManifestRefusal` with every error; `MirrorError` when the bytes cannot be read.
+    /// - Throws: `ManifestError` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
         descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
         hasRead: @escaping (Int) -> Void = { _ in }
@@ -117,7 +117,7 @@ public enum ManifestReader {
         } catch .unreadable(let error) {
             throw MirrorError(error.code, "\(label.printable): \(error.message)")
         } catch .refused {
-            throw log.refusal ?? ManifestRefusal(diagnostics: [], omitted: 0)
+            throw log.refusal ?? ManifestError(diagnostics: [], omitted: 0)
         }
     }
 

@@ -3,7 +3,7 @@ public import MirrorModel
 /// Writes manifests: one model becomes JSON, XML or Metalink 4.
 ///
 /// If the text is read again, the model is the same. Defaults are merged, URLs are absolute (except
-/// `file:` URLs beneath the manifest's folder), and notes are gone. Memory does not grow with the
+/// `file:` URLs below the manifest's folder), and notes are gone. Memory does not grow with the
 /// manifest.
 public struct ManifestWriter: Sendable {
     /// The notation to write.
@@ -25,9 +25,9 @@ public struct ManifestWriter: Sendable {
 
     /// Finds values that the notation cannot express; returns the warnings, at most 20.
     ///
-    /// Throws `ManifestRefusal`, which names each resource and key.
+    /// Throws `ManifestError`, which names each resource and key.
     @discardableResult
-    public func check(_ manifest: Manifest) throws(ManifestRefusal) -> [Diagnostic] {
+    public func check(_ manifest: Manifest) throws(ManifestError) -> [Diagnostic] {
         let log = DiagnosticLog(file: label)
         NotationCheck(notation: notation, isLossy: isLossy, log: log).check(manifest)
         if let refusal = log.refusal { throw refusal }

@@ -38,7 +38,7 @@ extension ResourceDraft {
         case .body:
             hasBody = true
             guard let text = check.text(value, name, at: place, isSecret: true) else { return }
-            do throws(TemplateFlaw) {
+            do throws(TemplateError) {
                 body = Located(value: try Template(text), place: place)
             } catch {
                 check.log.error(at: place, "body: \(error)")

@@ -31,12 +31,12 @@ package struct SecretExpansion: Sendable {
     ///
     /// - Parameter onlyOrigins: the origin of each name that was granted without one; all manifests
     ///   of a run share it.
-    /// - Throws: `ManifestRefusal` that lists once each name that has no grant, is unset or empty,
+    /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty,
     ///   or is meant for another origin.
     package func check(
         _ manifest: Manifest, label: String, isLocal: Bool,
         onlyOrigins: inout [String: Origin]
-    ) throws(ManifestRefusal) {
+    ) throws(ManifestError) {
         let log = DiagnosticLog(file: label)
         var check = SecretCheck(
             log: log, grants: grants, values: values, allowsBareGrants: isLocal,
@@ -158,7 +158,7 @@ private struct SecretCheck {
                     + " $CREDENTIALS_DIRECTORY/\(use.name)", []
             )
         }
-        if use.isHeader, HeaderFlaw.ofValue(value) != nil {
+        if use.isHeader, HeaderError.ofValue(value) != nil {
             return (
                 "has a value with a line break or a control character, which no header can have", []
             )

@@ -80,7 +80,7 @@ final class ValueCheck {
         _ algorithm: DigestAlgorithm, _ value: WrittenValue, _ key: String, at place: TextPosition
     ) -> Digest? {
         guard let text = text(value, key, at: place) else { return nil }
-        do throws(DigestFlaw) {
+        do throws(DigestError) {
             return try Digest(algorithm, declared: text)
         } catch {
             log.error(
@@ -93,7 +93,7 @@ final class ValueCheck {
     /// The strongest digest of an `integrity`.
     func integrity(_ value: WrittenValue, at place: TextPosition) -> Digest? {
         guard let text = text(value, "integrity", at: place) else { return nil }
-        do throws(IntegrityFlaw) {
+        do throws(IntegrityError) {
             return try Digest(integrity: text)
         } catch {
             log.error(at: place, "integrity \(Quoted(text, limit: 40)): \(error)")
@@ -177,7 +177,7 @@ final class ValueCheck {
             if !headers.append(field) {
                 log.error(at: nameAt, ManifestRules.flaw(ofSecond: name))
             }
-        } catch let flaw as HeaderFlaw where flaw.isOfName {
+        } catch let flaw as HeaderError where flaw.isOfName {
             log.error(at: nameAt, "header: \(flaw)")
         } catch {
             log.error(at: valueAt, "header \(Quoted(name)): \(error)")
@@ -227,7 +227,7 @@ extension ValueCheck {
                     + " where a folder is meant")
             return nil
         }
-        do throws(URLFlaw) {
+        do throws(SourceURLError) {
             url = try SourceURL(text, relativeTo: base)
         } catch {
             log.error(

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// An error that ends a command, as text for people and as a code for scripts.
-struct CommandFailure {
+struct CommandError {
     /// The error, as the library words it.
     let error: MirrorError
     /// The lines to print.
@@ -23,7 +23,7 @@ struct CommandFailure {
             return
         }
         switch failure {
-        case let refusal as ManifestRefusal:
+        case let refusal as ManifestError:
             text = refusal.text(.ofErrors)
             error = wrapped
         case let failure as MirrorError:
@@ -45,7 +45,7 @@ struct CommandFailure {
 /// The message for a command line that cannot be carried out.
 ///
 /// It says where the mistake is, how to correct it, and where all options are listed.
-struct UsageRefusal {
+struct UsageError {
     /// The parser's message, as a sentence.
     let message: String
     /// The message with usage and help; its last line says where to read more.
@@ -110,8 +110,8 @@ struct UsageRefusal {
     private var otherVerb: String? {
         guard let verb else { return nil }
         let lacking = words.lazy.map { $0.prefix { $0 != "=" } }.first { word in
-            word.hasPrefix("--") && UsageRefusal.has(word, SyncCommand.self)
-                && !UsageRefusal.has(word, verb.type)
+            word.hasPrefix("--") && UsageError.has(word, SyncCommand.self)
+                && !UsageError.has(word, verb.type)
         }
         return lacking.map { "mirror \(verb.name) has no \($0); mirror sync has" }
     }

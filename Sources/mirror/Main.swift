@@ -70,9 +70,9 @@ enum Main {
         } catch let code as ExitCode {
             return code.rawValue
         } catch
-            where error is MirrorError || error is ManifestRefusal || error is CancellationError
+            where error is MirrorError || error is ManifestError || error is CancellationError
         {
-            let failure = CommandFailure(error)
+            let failure = CommandError(error)
             Console.error.line(failure.text)
             return failure.exitCode
         } catch {
@@ -82,7 +82,7 @@ enum Main {
                 Console.output.line(text)
                 return code.rawValue
             }
-            let refusal = UsageRefusal(
+            let refusal = UsageError(
                 message: MirrorCommand.message(for: error), fullText: text, words: words)
             guard code == .validationFailure else {
                 Console.error.line(refusal.text)

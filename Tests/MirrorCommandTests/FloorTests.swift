@@ -23,7 +23,7 @@ import Testing
     private static let sources = Folder(
         #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Sources")
 
-    /// Swift files by their path beneath `Sources/`. What a tutorial shows is a program of its own.
+    /// Swift files by their path below `Sources/`. What a tutorial shows is a program of its own.
     static var files: [String] {
         sources.entries().map(\.name).filter {
             $0.hasSuffix(".swift") && !$0.contains(".docc/")

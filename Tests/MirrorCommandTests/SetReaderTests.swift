@@ -84,7 +84,7 @@ private final class SetReader: Sendable {
         defer { close(folder) }
         let files = names.map { openat(folder, $0, O_RDONLY) }
         defer { for file in files where file >= 0 { close(file) } }
-        // The folder was exchanged, and is emptied: whoever wants all files begins anew.
+        // The folder was exchanged, and is emptied: whoever wants all files begins again.
         if files.contains(where: { $0 < 0 }) { return }
         let texts = files.map { file in
             var bytes = [UInt8](repeating: 0, count: 64)

@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-/// A document that cannot be read may be the user's, so it is not lost when it is fetched anew.
+/// A document that cannot be read may be the user's, so it is not lost when it is fetched again.
 @Suite(.timeLimit(.minutes(5))) struct UnreadableDocumentTests {
     /// Whether the index knew a version of the file before it was edited.
     @Test(arguments: [false, true])

@@ -119,7 +119,7 @@ enum FieldProperties {
             guard let url = try? SourceURL(base) else { return "no URL: \(base)" }
             for status in [301, 302, 303, 307, 308] {
                 var way = Redirection(url: url, isPost: status != 302)
-                do throws(Refusal) {
+                do throws(ResponseError) {
                     try way.follow(
                         ResponseHead(status: status), to: text, at: Instant(milliseconds: 0))
                 } catch {

@@ -11,7 +11,7 @@ enum HeadProperties {
         var heads: [ResponseHead] = []
         var isOver = false
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
-            do throws(Refusal) {
+            do throws(ResponseError) {
                 guard let head = try collector.take(line: line + [0x0A]) else { continue }
                 if isOver { return "a head after the end: \(head)" }
                 isOver = true
@@ -54,7 +54,7 @@ enum HeadProperties {
 
     private static func framingFlaw(of head: ResponseHead) -> String? {
         let codings = head.values(of: .transferEncoding)
-        do throws(Refusal) {
+        do throws(ResponseError) {
             let framing = try Framing.judge(head)
             let length = head.values(of: .contentLength)
             switch framing {

@@ -12,7 +12,7 @@ enum ListProperties {
             return RefusalProperties.flaw(in: decoded.warnings, of: bytes)
                 ?? ModelProperties.flaw(in: decoded.manifest, of: origin)
                 ?? WritingProperties.flaw(in: decoded, of: origin, trial: 0)
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             return RefusalProperties.flaw(in: refusal, of: bytes)
         } catch let error as MirrorError {
             // Damaged compression has no place in the text.

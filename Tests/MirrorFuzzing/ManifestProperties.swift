@@ -60,13 +60,13 @@ enum ManifestProperties {
     /// How reading ended.
     enum Outcome {
         case taken(DecodedManifest)
-        case refused(ManifestRefusal)
+        case refused(ManifestError)
         case other(String)
 
         init(_ read: () throws -> DecodedManifest) {
             do {
                 self = .taken(try read())
-            } catch let refusal as ManifestRefusal {
+            } catch let refusal as ManifestError {
                 self = .refused(refusal)
             } catch {
                 self = .other("\(error)")
@@ -93,7 +93,7 @@ enum ManifestProperties {
 
 /// What holds of every diagnostic: it has a place in the text, and can be printed.
 enum RefusalProperties {
-    static func flaw(in refusal: ManifestRefusal, of bytes: [UInt8]) -> String? {
+    static func flaw(in refusal: ManifestError, of bytes: [UInt8]) -> String? {
         firstFlaw(
             (!refusal.diagnostics.isEmpty, "refused without an error"),
             (refusal.diagnostics.count <= 20, "more than 20 errors"),

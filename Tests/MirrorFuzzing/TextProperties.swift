@@ -49,7 +49,7 @@ enum TextProperties {
     }
 
     private static let target: @Sendable (String) -> String? = { text in
-        do throws(TargetFlaw) {
+        do throws(TargetError) {
             let target = try Target(text)
             let folder = target.folder + "/" + target.name
             return TargetProperties.flaw(in: text)
@@ -75,7 +75,7 @@ enum TextProperties {
         let base = try? SourceURL("https://user@h.example/a/b/c?d")
         for base in [nil, base, SourceURL(folder: "/srv/lists")] {
             let url: SourceURL
-            do throws(URLFlaw) { url = try SourceURL(text, relativeTo: base) } catch {
+            do throws(SourceURLError) { url = try SourceURL(text, relativeTo: base) } catch {
                 let isPrintable = error.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }
                 if !isPrintable { return "unprintable: \(error)" }
                 continue

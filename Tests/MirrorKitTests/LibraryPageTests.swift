@@ -50,7 +50,7 @@ private func errors(_ session: MirrorSession, _ manifest: Manifest) async throws
     do {
         let summary = try await session.sync(manifest)
         print("\(summary[.fetched]) fetched")
-    } catch let refusal as ManifestRefusal {
+    } catch let refusal as ManifestError {
         for diagnostic in refusal.diagnostics { print(diagnostic) }
     } catch let error as MirrorError {
         switch error.code {

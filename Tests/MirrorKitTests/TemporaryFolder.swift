@@ -26,7 +26,7 @@ final class TemporaryFolder: Sendable {
         bytes(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The paths of all files beneath a folder, relative to it, in the order of their bytes.
+    /// The paths of all files below a folder, relative to it, in the order of their bytes.
     func names(in name: String = "") -> [String] {
         Folder(folder.full(name)).entries().filter { !$0.isFolder }.map(\.name)
     }

@@ -17,7 +17,7 @@ struct LibraryDriver {
         }
         do {
             exit(try await sync(path, configuration))
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             say(refusal.description)
             exit(65)
         } catch {

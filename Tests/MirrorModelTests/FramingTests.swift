@@ -4,7 +4,7 @@ import Testing
 @Suite struct FramingTests {
     private func judge(
         _ fields: [(String, String)], status: Int = 200, version: HTTPVersion = .http11
-    ) -> Result<Framing, Refusal> {
+    ) -> Result<Framing, ResponseError> {
         do {
             return .success(
                 try Framing.judge(ResponseHead(status: status, version: version, fields)))
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    private func untrusted(_ flaw: String) -> Result<Framing, Refusal> {
+    private func untrusted(_ flaw: String) -> Result<Framing, ResponseError> {
         .failure(.untrusted(flaw, status: 200))
     }
 

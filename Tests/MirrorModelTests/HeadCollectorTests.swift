@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct HeadCollectorTests {
-    private func collect(_ lines: [String]) throws(Refusal) -> [ResponseHead] {
+    private func collect(_ lines: [String]) throws(ResponseError) -> [ResponseHead] {
         var collector = HeadCollector()
         var heads: [ResponseHead] = []
         for line in lines {
@@ -13,8 +13,8 @@ import Testing
 
     private func head(_ lines: [String]) -> ResponseHead? { (try? collect(lines))?.first }
 
-    private func refusal(_ lines: [String]) -> Refusal? {
-        do throws(Refusal) { _ = try collect(lines) } catch { return error }
+    private func refusal(_ lines: [String]) -> ResponseError? {
+        do throws(ResponseError) { _ = try collect(lines) } catch { return error }
         return nil
     }
 

@@ -39,7 +39,7 @@ import Testing
         var way = try begin("http://a.example/f")
         try way.follow(to: "https://a.example/f", status: 301)
         #expect(way.hasLeftOrigin)
-        #expect(throws: Refusal.self) {
+        #expect(throws: ResponseError.self) {
             try way.follow(to: "http://a.example/f", status: 301)
         }
     }
@@ -49,7 +49,7 @@ import Testing
     ])
     func tlsNeverLeadsToPlainPlaces(location: String) throws {
         var way = try begin()
-        let refusal = #expect(throws: Refusal.self) {
+        let refusal = #expect(throws: ResponseError.self) {
             try way.follow(to: location, status: 302)
         }
         #expect(refusal?.code == .redirectRefused)
@@ -61,7 +61,7 @@ import Testing
         var way = try begin()
         for hop in 1...10 { try way.follow(to: "/\(hop)", status: 302) }
         #expect(way.url.path == "/10")
-        let refusal = #expect(throws: Refusal.self) { try way.follow(to: "/11", status: 302) }
+        let refusal = #expect(throws: ResponseError.self) { try way.follow(to: "/11", status: 302) }
         #expect(refusal?.code == .tooManyRedirects)
     }
 
@@ -79,7 +79,7 @@ import Testing
 
     @Test(arguments: [307, 308]) func aPostCrossesNoOrigin(status: Int) throws {
         var way = try begin(isPost: true)
-        #expect(throws: Refusal.self) {
+        #expect(throws: ResponseError.self) {
             try way.follow(to: "https://b.example/g", status: status)
         }
         #expect(!way.hasLeftOrigin)
@@ -114,7 +114,7 @@ import Testing
 
 extension Redirection {
     /// Follows a redirect whose response says nothing but a place.
-    fileprivate mutating func follow(to location: String, status: Int) throws(Refusal) {
+    fileprivate mutating func follow(to location: String, status: Int) throws(ResponseError) {
         try follow(ResponseHead(status: status), to: location, at: Instant(milliseconds: 0))
     }
 }

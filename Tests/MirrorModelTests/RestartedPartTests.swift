@@ -2,7 +2,7 @@ import Testing
 
 @testable import MirrorModel
 
-/// How progress is counted after a part began anew: on a line that breaks, and from sources that
+/// How progress is counted after a part began again: on a line that breaks, and from sources that
 /// never send the same version twice.
 @Suite struct RestartedPartTests {
     typealias Machine = TransferMachineTests

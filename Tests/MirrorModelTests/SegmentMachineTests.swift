@@ -224,7 +224,7 @@ import Testing
     @Test func anotherVersionStartsOverTwice() throws {
         var machine = try receiving()
         for _ in 1...2 {
-            let action = machine.versionChanged(Refusal(.sourceChanged, "another"))
+            let action = machine.versionChanged(ResponseError(.sourceChanged, "another"))
             #expect(action.dropsPart)
             #expect(Machine.words(action) == "a")
             _ = machine.answered(Machine.whole, at: Machine.now)

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", URLFlaw.Reason.empty), ("ftp://h/x", .scheme("ftp")),
+        ("", SourceURLError.Reason.empty), ("ftp://h/x", .scheme("ftp")),
         ("localhost:80/x", .scheme("localhost")),
         ("x/y", .relativeWithoutBase), ("http:///x", .missingHost), ("http:x", .missingHost),
         ("http://h:0/", .port("0")), ("http://h:65536/", .port("65536")),
@@ -67,14 +67,15 @@ import Testing
         ("file:///a%2fb", .file("its path is none that a file can have")),
         ("file:///a?b", .file("a file URL has no query; write %3F for a question mark")),
     ])
-    func whatAnotherParserMightReadDifferentlyIsRefused(text: String, reason: URLFlaw.Reason) {
-        let flaw = #expect(throws: URLFlaw.self) { try SourceURL(text) }
+    func whatAnotherParserMightReadDifferentlyIsRefused(text: String, reason: SourceURLError.Reason)
+    {
+        let flaw = #expect(throws: SourceURLError.self) { try SourceURL(text) }
         #expect(flaw?.reason == reason)
         #expect(flaw?.description == "\(Quoted(url: text)): \(reason)")
     }
 
     @Test func aFlawNamesTheTextWithoutItsSecrets() {
-        let flaw = #expect(throws: URLFlaw.self) {
+        let flaw = #expect(throws: SourceURLError.self) {
             try SourceURL("https://user:pass@h/a b?token=1")
         }
         let text = flaw.map { "\($0)" } ?? ""

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/etc/passwd", TargetFlaw.Reason.absolute), ("/Caches/a", .absolute),
+        ("/etc/passwd", TargetError.Reason.absolute), ("/Caches/a", .absolute),
         ("", .outsideAreas(suggestion: nil)),
         ("data/x", .outsideAreas(suggestion: "Caches/data/x")),
         ("caches/x", .outsideAreas(suggestion: "Caches/x")),
@@ -22,8 +22,8 @@ import Testing
         ("Caches/a\u{7F}", .controlCharacter), ("Caches/a\u{9B}m", .controlCharacter),
         ("tmp/x.part", .partName), ("tmp/.part", .partName),
     ])
-    func pathsThatAreNoTargetsAreRefused(path: String, reason: TargetFlaw.Reason) {
-        let flaw = #expect(throws: TargetFlaw.self) { try Target(path) }
+    func pathsThatAreNoTargetsAreRefused(path: String, reason: TargetError.Reason) {
+        let flaw = #expect(throws: TargetError.self) { try Target(path) }
         #expect(flaw?.reason == reason)
         #expect(flaw?.description == "\(Quoted(path)): \(reason)")
     }
@@ -31,10 +31,10 @@ import Testing
     @Test func targetLengthsAreCountedInBytes() throws {
         let longest = String(repeating: "é", count: 127) + "x"
         #expect(throws: Never.self) { try Target("Caches/" + longest) }
-        let long = #expect(throws: TargetFlaw.self) { try Target("Caches/" + longest + "x") }
+        let long = #expect(throws: TargetError.self) { try Target("Caches/" + longest + "x") }
         #expect(long?.reason == .longComponent(bytes: 256))
         let deep = "Caches/" + String(repeating: "a/", count: 1600) + "x"
-        let tooDeep = #expect(throws: TargetFlaw.self) { try Target(deep) }
+        let tooDeep = #expect(throws: TargetError.self) { try Target(deep) }
         #expect(tooDeep?.reason == .longPath(bytes: deep.utf8.count))
     }
 
@@ -57,9 +57,9 @@ import Testing
     }
 
     @Test func aSuggestionIsATargetItself() {
-        let none = #expect(throws: TargetFlaw.self) { try Target("TMP/a.part") }
+        let none = #expect(throws: TargetError.self) { try Target("TMP/a.part") }
         #expect(none?.reason == .outsideAreas(suggestion: nil))
-        let one = #expect(throws: TargetFlaw.self) { try Target("TMP/a.txt") }
+        let one = #expect(throws: TargetError.self) { try Target("TMP/a.txt") }
         #expect(one?.reason == .outsideAreas(suggestion: "tmp/a.txt"))
     }
 

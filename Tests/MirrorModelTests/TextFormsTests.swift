@@ -27,22 +27,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("$", TemplateFlaw.loneDollar), ("a$b", .loneDollar), ("$$$", .loneDollar),
+        ("$", TemplateError.loneDollar), ("a$b", .loneDollar), ("$$$", .loneDollar),
         ("${A", .unclosed), ("${}", .name("")), ("${1A}", .name("1A")), ("${a-b}", .name("a-b")),
     ])
-    func otherDollarsAreRefused(text: String, flaw: TemplateFlaw) {
+    func otherDollarsAreRefused(text: String, flaw: TemplateError) {
         #expect(throws: flaw) { try Template(text) }
     }
 
     @Test(arguments: [
-        ("sha256:" + String(repeating: "a", count: 64), DigestFlaw.prefixed("sha256:")),
+        ("sha256:" + String(repeating: "a", count: 64), DigestError.prefixed("sha256:")),
         ("abc", .length(digits: 3, of: .sha256)),
         (String(repeating: "a", count: 63) + "g", .notHexadecimal("g")),
         ("sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", .integrity(.sha256)),
         (String(repeating: "a", count: 128), .length(digits: 128, of: .sha256)),
         ("", .length(digits: 0, of: .sha256)),
     ])
-    func slipsInDigestsAreNamed(text: String, flaw: DigestFlaw) {
+    func slipsInDigestsAreNamed(text: String, flaw: DigestError) {
         #expect(throws: flaw) { try Digest(.sha256, declared: text) }
     }
 
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", IntegrityFlaw.malformed("")), ("sha256", .malformed("sha256")),
+        ("", IntegrityError.malformed("")), ("sha256", .malformed("sha256")),
         ("sha256-abc", .malformed("sha256-abc")), ("sha256-YWJj", .length(bytes: 3, of: .sha256)),
         ("x9-YWJj", .algorithm("x9")), ("sha256-YWJ=j", .malformed("sha256-YWJ=j")),
         (
@@ -67,7 +67,7 @@ import Testing
             .several(.sha1)
         ),
     ])
-    func otherIntegrityIsRefused(text: String, flaw: IntegrityFlaw) {
+    func otherIntegrityIsRefused(text: String, flaw: IntegrityError) {
         #expect(throws: flaw) { try Digest(integrity: text) }
     }
 
@@ -76,7 +76,7 @@ import Testing
         "Transfer-Encoding", "Trailer", "Connection", "Upgrade", "Expect", "Proxy-Authorization",
     ])
     func headersThatMirrorSetsAreReserved(name: String) {
-        #expect(HeaderFlaw.ofName(name) == .reserved(name))
+        #expect(HeaderError.ofName(name) == .reserved(name))
     }
 
     @Test(
@@ -85,9 +85,9 @@ import Testing
             ("a\rb", .lineBreak), ("a\r\nX-B: c", .lineBreak), ("a\0b", .controlCharacter),
             ("a\u{1B}b", .controlCharacter), ("a\u{7F}b", .controlCharacter),
             ("a\u{85}b", .controlCharacter),
-        ] as [(String, HeaderFlaw?)])
-    func aHeadersValueIsOneLine(value: String, flaw: HeaderFlaw?) {
-        #expect(HeaderFlaw.ofValue(value) == flaw)
+        ] as [(String, HeaderError?)])
+    func aHeadersValueIsOneLine(value: String, flaw: HeaderError?) {
+        #expect(HeaderError.ofValue(value) == flaw)
     }
 
     @Test(
@@ -97,8 +97,8 @@ import Testing
             ("", "a", .name("")), ("Host", "h", .reserved("Host")),
             ("content-length", "0", .reserved("content-length")), ("Range", "", .reserved("Range")),
             ("If-None-Match", "*", .reserved("If-None-Match")),
-        ] as [(String, String, HeaderFlaw)])
-    func aFieldFromCodeIsChecked(name: String, value: String, flaw: HeaderFlaw) {
+        ] as [(String, String, HeaderError)])
+    func aFieldFromCodeIsChecked(name: String, value: String, flaw: HeaderError) {
         #expect(throws: flaw) { try HeaderField(name: name, value: Template(literal: value)) }
         #expect(throws: flaw) {
             try HeaderField(
@@ -114,11 +114,11 @@ import Testing
         let merged = try [field("Accept", "a"), field("X-A", "1")]
             .overlaid(with: [field("accept", "b")])
         #expect(try merged == [field("X-A", "1"), field("accept", "b")])
-        #expect(HeaderFlaw.ofName("a b") == .name("a b"))
-        #expect(HeaderFlaw.ofName("") == .name(""))
-        #expect(HeaderFlaw.ofValue("a\tb é") == nil)
-        #expect(HeaderFlaw.ofValue("a\r\nX: y") == .lineBreak)
-        #expect(HeaderFlaw.ofValue("a\u{0}") == .controlCharacter)
+        #expect(HeaderError.ofName("a b") == .name("a b"))
+        #expect(HeaderError.ofName("") == .name(""))
+        #expect(HeaderError.ofValue("a\tb é") == nil)
+        #expect(HeaderError.ofValue("a\r\nX: y") == .lineBreak)
+        #expect(HeaderError.ofValue("a\u{0}") == .controlCharacter)
     }
 
     @Test(arguments: [

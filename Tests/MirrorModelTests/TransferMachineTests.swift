@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func onlyPinsContinueARefusedBodyElsewhere() throws {
-        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        let refusal = ResponseError(.malformedResponse, "its header lines are longer than 256 KiB")
         var pinned = try Self.machine(["a", "b"], pinned: true)
         _ = pinned.begin()
         _ = pinned.answered(Self.whole, at: Self.now)
@@ -133,7 +133,7 @@ import Testing
         var machine = try Self.machine(
             ["a", "b"], pinned: true, part: (try Self.part(pinned: true), 4))
         _ = machine.begin()
-        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        let refusal = ResponseError(.malformedResponse, "its header lines are longer than 256 KiB")
         #expect(Self.words(machine.refused(refusal)) == "b; Range: bytes=4-")
         #expect(machine.part?.length == 4)
     }
@@ -142,7 +142,7 @@ import Testing
         var machine = try Self.machine(["a", "b"], pinned: true)
         _ = machine.begin()
         _ = machine.answered(Self.whole, at: Self.now)
-        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        let refusal = ResponseError(.malformedResponse, "its header lines are longer than 256 KiB")
         #expect(Self.words(machine.refused(refusal, length: 10)) == "check")
         let wrong = try #require(Self.wrong)
         #expect(Self.words(machine.checked(size: 10, digests: [wrong])) == "b")

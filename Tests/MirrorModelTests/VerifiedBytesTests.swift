@@ -41,7 +41,7 @@ import Testing
         hand.endBody(isFramed: bytes.isFramed)
         let digests = [try #require(TransferMachineTests.right)]
         let words: String
-        do throws(Refusal) {
+        do throws(ResponseError) {
             let verification = try hand.verify(
                 size: 10, digests: digests, piecesHold: bytes.piecesHold, as: file)
             words = "right \(verification)"

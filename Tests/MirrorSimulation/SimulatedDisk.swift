@@ -7,9 +7,9 @@ final class SimulatedDisk {
     /// What has a final name: the bytes that were there when it got it.
     private(set) var files: [Target: [UInt8]] = [:]
     /// How often each target got a name.
-    private(set) var landings: [Target: Int] = [:]
-    /// How many sets have landed.
-    private(set) var landedSets = 0
+    private(set) var promotions: [Target: Int] = [:]
+    /// How many sets have promoted.
+    private(set) var promotedSets = 0
     private let story: Story
     private let time: VirtualTime
     private var batch: [() -> RunInput] = []
@@ -20,41 +20,41 @@ final class SimulatedDisk {
         self.story = story
         self.parts = parts
         time = story.time
-        left = story.roomForLandings
+        left = story.roomForPromotions
     }
 
-    func land(_ position: Int, _ landing: Landing) {
+    func promote(_ position: Int, _ promotion: Promotion) {
         add { [unowned self] in
-            if let error = failure(of: landing) {
-                time.tell("\(landing.target) does not land: \(error.code)")
-                return .landed(position, .failed(error))
+            if let error = failure(of: promotion) {
+                time.tell("\(promotion.target) does not promote: \(error.code)")
+                return .promoted(position, .failed(error))
             }
-            files[landing.target] = bytes(of: landing.content)
-            landings[landing.target, default: 0] += 1
-            time.tell("\(landing.target) has landed")
-            return .landed(position, .landed(landing, landing.record.stamp, conflict: nil))
+            files[promotion.target] = bytes(of: promotion.content)
+            promotions[promotion.target, default: 0] += 1
+            time.tell("\(promotion.target) has promoted")
+            return .promoted(position, .promoted(promotion, promotion.record.stamp, conflict: nil))
         }
     }
 
     /// Gives all files of a set their names, or none.
-    func land(_ set: SetLanding) {
+    func promote(_ set: SetContents) {
         add { [unowned self] in
-            for member in set.landings {
-                guard let error = failure(of: member.landing) else { continue }
-                time.tell("the set does not land: \(member.landing.target): \(error.code)")
+            for member in set.promotions {
+                guard let error = failure(of: member.promotion) else { continue }
+                time.tell("the set does not promote: \(member.promotion.target): \(error.code)")
                 return .setEnded(set.number, .left([member.position: error]))
             }
-            var landed: [Int: LandingResult] = [:]
-            for member in set.landings {
-                let landing = member.landing
-                files[landing.target] = bytes(of: landing.content)
-                landings[landing.target, default: 0] += 1
-                landed[member.position] = .landed(
-                    landing, landing.record.stamp, conflict: nil)
+            var promoted: [Int: PromotionResult] = [:]
+            for member in set.promotions {
+                let promotion = member.promotion
+                files[promotion.target] = bytes(of: promotion.content)
+                promotions[promotion.target, default: 0] += 1
+                promoted[member.position] = .promoted(
+                    promotion, promotion.record.stamp, conflict: nil)
             }
-            landedSets += 1
-            time.tell("a set of \(set.landings.count) has landed")
-            return .setEnded(set.number, .promoted(.init(landed: landed, way: .rename)))
+            promotedSets += 1
+            time.tell("a set of \(set.promotions.count) has promoted")
+            return .setEnded(set.number, .promoted(.init(files: promoted, way: .rename)))
         }
     }
 
@@ -84,8 +84,8 @@ final class SimulatedDisk {
 
     private enum Kind { case copy, other }
 
-    private func failure(of landing: Landing) -> MirrorError? {
-        switch landing.content {
+    private func failure(of promotion: Promotion) -> MirrorError? {
+        switch promotion.content {
         case .copy, .copyOfPart, .move: failure(.copy)
         case .memory, .part: failure(.other)
         }
@@ -103,7 +103,7 @@ final class SimulatedDisk {
         return nil
     }
 
-    private func bytes(of content: Landing.Content) -> [UInt8] {
+    private func bytes(of content: Promotion.Content) -> [UInt8] {
         switch content {
         case .memory(let bytes): bytes
         case .part(let name, _), .copyOfPart(let name, _): (try? parts.bytes(name)) ?? []

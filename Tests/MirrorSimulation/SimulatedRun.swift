@@ -29,8 +29,8 @@ final class SimulatedRun {
     /// Steps that are not urgent, and whose transfers were handed to the loop while that was denied.
     private(set) var submittedWhileDenied: [Int] = []
     private var isDenied = false
-    /// Steps of a set whose files were to land without the others.
-    private(set) var landedAlone: [Int] = []
+    /// Steps of a set whose files were to promote without the others.
+    private(set) var promotedAlone: [Int] = []
 
     init(_ story: Story, disk: SimulatedDisk, inbox: TransferInbox) throws {
         self.story = story
@@ -129,10 +129,10 @@ final class SimulatedRun {
             let target = Result { () throws(MirrorError) in machine.plan.steps.target(at: position)
             }
             machine.take(.named(position, body, target), at: moment)
-        case .land(let position, let landing):
-            if story.isAtomic { landedAlone.append(position) }
-            disk.land(position, landing)
-        case .landSet(let set): disk.land(set)
+        case .promote(let position, let promotion):
+            if story.isAtomic { promotedAlone.append(position) }
+            disk.promote(position, promotion)
+        case .promoteSet(let set): disk.promote(set)
         case .confirm(let position, let confirmed): disk.confirm(position, confirmed)
         case .look(let position, _, _): machine.take(.confirmed(position, nil), at: moment)
         case .remove(let position, _): disk.remove(position)

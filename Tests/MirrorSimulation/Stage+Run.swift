@@ -17,8 +17,8 @@ extension Stage {
         if !run.submittedWhileDenied.isEmpty {
             note("\(run.submittedWhileDenied) began while only what is urgent was permitted")
         }
-        for (target, count) in disk.landings where count > 1 {
-            note("\(target) landed \(count) times")
+        for (target, count) in disk.promotions where count > 1 {
+            note("\(target) promoted \(count) times")
         }
     }
 
@@ -46,18 +46,18 @@ extension Stage {
 
     /// All that is wanted was promoted, or nothing, and the run says which.
     private func judgeSet(_ summary: Summary) {
-        if !run.landedAlone.isEmpty { note("\(run.landedAlone) landed without their set") }
-        if disk.landedSets > 1 { note("the set landed \(disk.landedSets) times") }
+        if !run.promotedAlone.isEmpty { note("\(run.promotedAlone) promoted without their set") }
+        if disk.promotedSets > 1 { note("the set promoted \(disk.promotedSets) times") }
         let held = [Outcome.failed, .stale, .deferred, .skipped, .interrupted, .evicted]
         let missing = held.filter { summary[$0] > 0 }
         // What ends a run does not end a promotion under way.
-        if disk.landedSets == 1, !missing.isEmpty, !run.machine.isEnding {
-            note("the set landed without \(missing)")
+        if disk.promotedSets == 1, !missing.isEmpty, !run.machine.isEnding {
+            note("the set promoted without \(missing)")
         }
-        if disk.landedSets == 0, summary.setsLeft == 0, !missing.isEmpty, !run.machine.isEnding {
+        if disk.promotedSets == 0, summary.setsLeft == 0, !missing.isEmpty, !run.machine.isEnding {
             note("\(missing), and the set is not told to be left")
         }
-        if disk.landedSets == 1, summary.setsLeft > 0 { note("the set landed and was left") }
+        if disk.promotedSets == 1, summary.setsLeft > 0 { note("the set promoted and was left") }
     }
 
     /// What is told adds up to what is counted, and every file is one version of what was wanted.

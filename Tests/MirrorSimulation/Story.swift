@@ -40,7 +40,7 @@ final class Story {
     let hop: Int64
     let diskLatency: Int64
     /// After so many files there is no room for another one; one in so many others fails, 0 is none.
-    let roomForLandings: Int
+    let roomForPromotions: Int
     let diskFailsOneIn: Int64
 
     init(seed: UInt64, tellsStory: Bool = false) {
@@ -87,7 +87,7 @@ final class Story {
         roles = Story.roles(chance, wishes: wishes.count)
         hop = chance.pick([0, 0, 1, 5])
         diskLatency = chance.pick([0, 1, 30, 400, 3000])
-        roomForLandings = chance.oneIn(25) ? Int(chance.number(0...6)) : .max
+        roomForPromotions = chance.oneIn(25) ? Int(chance.number(0...6)) : .max
         diskFailsOneIn = chance.oneIn(15) ? chance.number(2...8) : 0
         rules.window = Int(chance.pick([16, 64, 1024]))
         rules.deadline = chance.oneIn(12) ? chance.number(0...20) : nil
@@ -99,7 +99,7 @@ final class Story {
     /// Whether nothing outside of the sources can keep the run from doing all that is wanted.
     var isUndisturbed: Bool {
         acts.isEmpty && configuration.transferLimit == nil && roomForParts == .max
-            && roomForLandings == .max && diskFailsOneIn == 0 && rules.deadline == nil
+            && roomForPromotions == .max && diskFailsOneIn == 0 && rules.deadline == nil
             && !rules.stopsAtFirstFailure && !rules.isOffline && rules.onConflict == .rename
     }
 

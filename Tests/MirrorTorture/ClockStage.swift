@@ -57,7 +57,7 @@ final class ClockStage {
     /// Says that something is wrong.
     func flaw(_ text: String) { flaws.append(text) }
 
-    /// Begins anew what is held against other clocks.
+    /// Begins again what is held against other clocks.
     func forgetTranscript() { transcript = [] }
 
     /// Writes a line down.

@@ -60,7 +60,7 @@ enum HostileNames {
             "Caches/" + String(repeating: "é", count: 128), "file:///etc/passwd", "http://h/a",
         ]
 
-    /// Names of a Metalink that stay refused when they are put beneath `Caches/`.
+    /// Names of a Metalink that stay refused when they are put below `Caches/`.
     static let refusedBeneathCaches: [String] = [
         "/etc/passwd", "../a", "a/../b", "./a", "a//b", "a/..", "..", ".", "a\nb",
         "\u{7F}", String(repeating: "a", count: 256), "tmp/x.part", "Caches/../a",

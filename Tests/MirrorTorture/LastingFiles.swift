@@ -1,6 +1,6 @@
 /// What mirror leaves in its own folder after a run that ended well.
 enum LastingFiles {
-    /// Whether a path relative to the root, beneath `.mirror/`, may be there.
+    /// Whether a path relative to the root, below `.mirror/`, may be there.
     static func has(_ name: String) -> Bool {
         let files = ["index.sqlite", "lock", "settings.json", "paused.json"]
         let folders = ["manifests", "runs"]

@@ -59,7 +59,7 @@ enum LyingDiskTorture: TortureClass {
         }
         // Without its index the next run knows no old file as mirror's: it keeps them aside.
         var after = try story.wrongAfterRerun(scene)
-        // An index that turns out to be damaged only then ends that run, and is made anew by the next.
+        // An index that turns out to be damaged only then ends that run, and is made again by the next.
         if lie.place != .part, after.first?.hasPrefix("the rerun: exit 74") == true {
             after = try story.wrongAfterRerun(scene)
         }

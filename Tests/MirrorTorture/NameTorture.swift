@@ -29,7 +29,8 @@ enum NameTorture: TortureClass {
                 try ground.wrong(
                     "{\"url\":\"\(server.url)/n/\(number)\",\"path\":\"Caches/d/\"}"))
         }
-        tally.notes.append("\(ground.landed) names landed inside the root, the rest was refused")
+        tally.notes.append(
+            "\(ground.promoted) names promoted inside the root, the rest was refused")
         tally.notes.append(
             ground.isWatched
                 ? "strace saw \(ground.changes) changes of paths, \(ground.straying) of them outside the root"
@@ -74,7 +75,7 @@ private final class NameGround {
     /// What strace writes lies elsewhere, so that it does not count as a change.
     private let logs: Folder
     let isWatched = WriteWatch.isPossible
-    private(set) var landed = 0
+    private(set) var promoted = 0
     private(set) var changes = 0
     private(set) var straying = 0
     private var seen = 0
@@ -125,7 +126,7 @@ private final class NameGround {
         if !own.isEmpty { wrong.append("in .mirror: \(own)") }
         switch result.ending {
         case .exited(0):
-            landed += 1
+            promoted += 1
             if isWatched, seen == 0 { wrong.append("strace saw nothing") }
         case .exited(1), .exited(65), .exited(69): break
         default: wrong.append("\(result.ending): \(result.errors.prefix(200))")

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Folders of a tree that somebody swaps for symbolic links and back, as fast as the kernel can.
 ///
 /// While a link stands in a folder's place, the folder stands in the link's, in a folder of the root
-/// that nobody looks into. All of it is done beneath open descriptors, so that no swap goes through
+/// that nobody looks into. All of it is done below open descriptors, so that no swap goes through
 /// a link that another one has put there.
 final class Swapper: Sendable {
     /// How long folders and links stay, in microseconds.

@@ -50,7 +50,7 @@ public struct WriteWatch {
         return changes
     }
 
-    /// Those of the changes that are not beneath a root, or beneath it only by way of a link.
+    /// Those of the changes that are not below a root, or below it only by way of a link.
     public static func strays(_ changes: [Change], root: String, links: [String]) -> [String] {
         changes.filter { change in
             if change.place == "/dev/null" || Sanitizers.isOwn(change.place) { return false }

@@ -40,7 +40,7 @@ public struct Export: Sendable {
     ///   - destination: where it goes.
     ///   - session: a session of the root with the files.
     /// - Throws: `MirrorError` with `exportIncomplete`, `usage`, `inputOutput`, `noSpace`,
-    ///   `cancelled` and the like; `ManifestRefusal`. Nothing is written then.
+    ///   `cancelled` and the like; `ManifestError`. Nothing is written then.
     public func write(
         to destination: ExportDestination, from session: MirrorSession
     ) async throws -> ExportReport {
@@ -103,7 +103,7 @@ struct ExportChoice {
         }
         let isThere = try format.needsFiles && described != nil && hasFile(record)
         let resource = described ?? resource
-        switch format.verdict(on: resource, isThere: isThere) {
+        switch format.decision(on: resource, isThere: isThere) {
         case .pass: report.passed += 1
         case .omit(let reason): report.omit(resource.target, reason)
         case .take(let name):

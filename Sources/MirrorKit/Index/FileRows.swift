@@ -197,7 +197,7 @@ extension Row {
     /// A column that holds a target.
     mutating func target() throws(IndexError) -> Target {
         let path = try text()
-        do throws(TargetFlaw) { return try Target(path) } catch { throw nonsense() }
+        do throws(TargetError) { return try Target(path) } catch { throw nonsense() }
     }
 
     /// A column that holds a digest of a known algorithm.

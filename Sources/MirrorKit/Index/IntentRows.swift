@@ -24,7 +24,7 @@ struct PromotionIntent: Sendable, Hashable {
     /// What kind of name the staged one is.
     enum Kind: String, Sendable {
         /// A part, or a hidden copy beside the target: mirror's own name.
-        case landing
+        case promotion
         /// Another target, whose file is renamed.
         case move
     }

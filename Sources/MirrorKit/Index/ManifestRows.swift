@@ -230,10 +230,10 @@ extension Database {
     }
 
     /// Notes the target that a file is to get, if a server chose it.
-    mutating func proposeServerName(_ landing: Landing) throws(IndexError) {
-        guard let key = landing.serverName else { return }
+    mutating func proposeServerName(_ promotion: Promotion) throws(IndexError) {
+        guard let key = promotion.serverName else { return }
         try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
-            $0.add(prefix + landing.target.path)
+            $0.add(prefix + promotion.target.path)
             $0.add("\(SourceKey(key.source).text)\(separator)\(key.owner)")
         }
     }

@@ -27,20 +27,20 @@ struct ListParts {
         let part: ListPart
         let decoded: DecodedManifest
         /// Why the list cannot be used: an index lacks files.
-        var refusal: ManifestRefusal?
+        var refusal: ManifestError?
 
         init(part: ListPart, decoded: DecodedManifest) {
             (self.part, self.decoded) = (part, decoded)
         }
 
         /// A project of which the index lacks files.
-        init(lacking refusal: ManifestRefusal, _ part: ListPart) {
+        init(lacking refusal: ManifestError, _ part: ListPart) {
             self.init(part: part, decoded: DecodedManifest(leavingOut: "", ""))
             self.refusal = refusal
         }
 
         /// A folder that is left out of a directory listing; throws the refusal for any other part.
-        init(leavingOut part: ListPart, _ refusal: ManifestRefusal, _ reason: String) throws {
+        init(leavingOut part: ListPart, _ refusal: ManifestError, _ reason: String) throws {
             guard case .folder(let folder) = part else { throw refusal }
             self.part = part
             decoded = DecodedManifest(leavingOut: folder.path, "a folder: \(reason)")
@@ -49,7 +49,7 @@ struct ListParts {
 
     /// Adds the files of all further documents; returns the whole list as the text of a manifest.
     ///
-    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or the reason of a request.
+    /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable` or the reason of a request.
     func complete(_ decoded: inout DecodedManifest) async throws -> ManifestText {
         var files = ListFiles()
         for resource in decoded.manifest.resources { files.add(resource) }
@@ -104,7 +104,7 @@ struct ListParts {
         }
         if !lacks.isEmpty {
             let shown = lacks.prefix(DiagnosticLog.limit)
-            throw ManifestRefusal(diagnostics: Array(shown), omitted: lacks.count - shown.count)
+            throw ManifestError(diagnostics: Array(shown), omitted: lacks.count - shown.count)
         }
         try finish(&decoded, files, leftOut, pages: pages)
         var text: [UInt8] = []
@@ -131,7 +131,7 @@ struct ListParts {
         decoded.parts = []
         guard !resources.isEmpty else {
             let format = decoded.list ?? .index
-            throw ManifestRefusal(
+            throw ManifestError(
                 file: label, at: TextPosition(),
                 ListFiles.nothingLeft(of: format, decoded.leftOut))
         }
@@ -157,7 +157,7 @@ struct ListParts {
             let answered = ManifestFetch.place(of: body.answer, asked: url)
             if case .folder = part, answered.origin != url.origin {
                 return try Document(
-                    leavingOut: part, ManifestRefusal(diagnostics: [], omitted: 0),
+                    leavingOut: part, ManifestError(diagnostics: [], omitted: 0),
                     "another server has it")
             }
             let next = try ManifestFetch.next(after: body.answer, at: answered, of: label)
@@ -168,7 +168,7 @@ struct ListParts {
             do {
                 decoded = try text.decode(
                     label: isProject ? label : url.description, origin: .url(url), hint: hint)
-            } catch let refusal as ManifestRefusal {
+            } catch let refusal as ManifestError {
                 if case .project(let project) = part {
                     let name = Escaped(project.name, limit: 80).description + ": "
                     let first = refusal.diagnostics.first?.message ?? ""
@@ -187,7 +187,7 @@ struct ListParts {
                 .internalError, "\(url): the server answered 304 to an unconditional request.")
         case .failed(var error):
             if let status = error.status, (400..<500).contains(status), !error.isRetryable {
-                let refusal = ManifestRefusal(file: label, at: TextPosition(), error.message)
+                let refusal = ManifestError(file: label, at: TextPosition(), error.message)
                 if let document = try? Document(
                     leavingOut: part, refusal, "the server answered \(status)")
                 {

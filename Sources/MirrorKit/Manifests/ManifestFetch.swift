@@ -122,7 +122,7 @@ final class ManifestFetch: Sendable {
     ) throws(MirrorError) -> SourceURL? {
         guard let reference = answer.nextPage else { return nil }
         var reason: String
-        do throws(URLFlaw) {
+        do throws(SourceURLError) {
             let next = try SourceURL(reference, relativeTo: url)
             if next.scheme == .https || next.scheme == .http && url.scheme == .http { return next }
             reason = "\(next) is not asked for by a list that came over \(url.scheme.rawValue)"
@@ -160,7 +160,7 @@ final class ScratchPartStore: PartStore {
     }
 
     /// The bytes of a received body.
-    func text(of content: Landing.Content) throws(MirrorError) -> ManifestText {
+    func text(of content: Promotion.Content) throws(MirrorError) -> ManifestText {
         switch content {
         case .memory(let bytes): return .memory(bytes)
         case .part(let name, _):
@@ -179,7 +179,7 @@ enum ManifestText: Sendable {
     /// A file of this machine.
     case open(Descriptor)
 
-    /// Decodes them. Throws `ManifestRefusal`, or `MirrorError`.
+    /// Decodes them. Throws `ManifestError`, or `MirrorError`.
     func decode(
         label: String, origin: ManifestOrigin, hint: ListHint
     ) throws -> DecodedManifest {

@@ -19,7 +19,7 @@ public struct ManifestFile: Sendable {
 
     /// Writes a manifest to the file: an existing one is replaced whole or not at all.
     ///
-    /// Throws `ManifestRefusal` for values that the notation cannot express, and `MirrorError` with
+    /// Throws `ManifestError` for values that the notation cannot express, and `MirrorError` with
     /// `manifestInvalid`, `usage`, `inputOutput` or `noSpace`; the file is then as it was.
     public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
         try await Offload.run {
@@ -36,7 +36,7 @@ public struct ManifestFile: Sendable {
     /// Adds entries behind the others; makes a manifest where there is no file, in XML if its name ends
     /// in `.xml`, else in JSON.
     ///
-    /// Throws `ManifestRefusal` for a file that is no manifest, and `MirrorError` with
+    /// Throws `ManifestError` for a file that is no manifest, and `MirrorError` with
     /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
     public func add(_ entries: [NewEntry], isDryRun: Bool = false) async throws {
         try await Offload.run { try addNow(entries, isDryRun: isDryRun) }
@@ -88,7 +88,7 @@ public struct ManifestFile: Sendable {
 
     /// Removes the entries of targets.
     ///
-    /// Throws `ManifestRefusal` for a file that is no manifest, `MirrorError` with `usage` for a
+    /// Throws `ManifestError` for a file that is no manifest, `MirrorError` with `usage` for a
     /// target that it does not name, and with `manifestInvalid` if the text cannot be edited, as
     /// that of a Metalink. Nothing is written then.
     public func remove(_ targets: [Target], isDryRun: Bool = false) async throws {
@@ -128,7 +128,7 @@ public struct ManifestFile: Sendable {
     ///   - updates: whether other sizes and digests that the manifest declares give way to those of the
     ///     files that mirror put there last.
     ///   - isDryRun: whether nothing is written.
-    /// - Throws: `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
+    /// - Throws: `ManifestError`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
     ///   `cancelled` and the like.
     public func pin(
         from session: MirrorSession, options: PlanOptions = PlanOptions(), updates: Bool = false,
@@ -145,7 +145,7 @@ public struct ManifestFile: Sendable {
 extension ManifestEdit {
     /// Reads a manifest's file.
     ///
-    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     init(readingFile path: String) throws {
         let bytes = try ManifestEdit.bytes(ofFile: path)
         let origin = ManifestOrigin.file(path: path)

@@ -38,7 +38,7 @@ struct ManifestLoader: Sendable {
         var freshUntil: Instant?
     }
 
-    /// Reads one manifest. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Reads one manifest. Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     func load(_ source: ManifestSource) async throws -> Loaded {
         switch source {
         case .path(let path):
@@ -51,7 +51,7 @@ struct ManifestLoader: Sendable {
                 do {
                     return try ManifestLoader.readFile(
                         at: path, hint: before ?? hint, meter: meter, wasFile: wasFile)
-                } catch let refusal as ManifestRefusal {
+                } catch let refusal as ManifestError {
                     // Another text may be at its place now.
                     guard before != nil,
                         let loaded = try? ManifestLoader.readFile(
@@ -92,7 +92,7 @@ struct ManifestLoader: Sendable {
 
     /// Reads a manifest that the root remembers: from its place, or else its last good copy.
     ///
-    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     func load(_ memory: ManifestMemory) async throws -> Loaded {
         guard case .url(let key) = memory.record.place else {
             let loaded = try await Offload.run { [meter] in try memory.read(meter) }

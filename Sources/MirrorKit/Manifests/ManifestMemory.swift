@@ -7,7 +7,7 @@ internal import MirrorSystem
 // MARK: A manifest in a file of this machine
 
 extension ManifestLoader {
-    /// Reads a manifest from its file. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Reads a manifest from its file. Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     ///
     /// - Parameter wasFile: whether it was a regular file when it was read before. A pipe that
     ///   has taken its place is then refused, and not waited for.

@@ -59,7 +59,7 @@ extension ManifestRegister {
     ///
     /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
     /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
-    /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `offline` or `usage`, or as
+    /// `ManifestError`, or `MirrorError` with `manifestUnreadable`, `offline` or `usage`, or as
     /// `remembered` does.
     ///
     /// - Parameters:
@@ -94,7 +94,7 @@ extension ManifestRegister {
                     $0.parts.isEmpty && ($0.list == nil || !hint.isEmpty)
                 }
                 if isComplete || sources.contains(.standardInput) { return loaded }
-            } catch let refusal as ManifestRefusal {
+            } catch let refusal as ManifestError {
                 // The root may remember the hint that a list was read with.
                 guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
             } catch let error as MirrorError {
@@ -110,7 +110,7 @@ extension ManifestRegister {
     /// Reads the manifests that the root remembers; it is no error if there are none.
     ///
     /// A manifest without a readable file or copy is skipped, with a notice. Throws
-    /// `ManifestRefusal`, or `MirrorError` with `offline`, or as `remembered` does.
+    /// `ManifestError`, or `MirrorError` with `offline`, or as `remembered` does.
     public func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
         try await loadRemembered(isOffline: isOffline, passesOverLost: true)
     }

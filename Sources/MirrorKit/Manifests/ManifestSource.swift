@@ -21,7 +21,9 @@ public enum ManifestSource: Sendable, Hashable {
         if argument == "-" {
             self = .standardInput
         } else if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") {
-            do throws(URLFlaw) { self = .url(try SourceURL(argument, relativeTo: nil)) } catch {
+            do throws(SourceURLError) {
+                self = .url(try SourceURL(argument, relativeTo: nil))
+            } catch {
                 throw MirrorError(
                     .usage, "The manifest's URL cannot be used: \(error). Check how it is written.")
             }
@@ -63,7 +65,7 @@ public enum ManifestSource: Sendable, Hashable {
 extension ManifestSource {
     /// Reads the manifest by itself: without a root, and without remembering it.
     ///
-    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     ///
     /// - Parameter hint: what is known of it if it is a list of another program.
     public func read(
@@ -98,10 +100,10 @@ extension Manifest {
     /// - Parameters:
     ///   - name: the name of the new manifest, which owns its files.
     ///   - lists: the lists that were read; errors name them by their labels.
-    /// - Throws: `ManifestRefusal` with each file that two lists describe differently.
+    /// - Throws: `ManifestError` with each file that two lists describe differently.
     public static func joined(
         name: String, _ lists: [DecodedManifest]
-    ) throws(ManifestRefusal) -> Manifest {
+    ) throws(ManifestError) -> Manifest {
         var files = JoinedResources()
         var labels: [String] = []
         for list in lists {
@@ -115,7 +117,7 @@ extension Manifest {
         return manifest
     }
 
-    private func refuse(_ flaws: [ManifestFlaw], _ labels: [String]) throws(ManifestRefusal) {
+    private func refuse(_ flaws: [ManifestRuleError], _ labels: [String]) throws(ManifestError) {
         guard !flaws.isEmpty else { return }
         let shown = flaws.prefix(DiagnosticLog.limit).map { flaw in
             let place = resources.place(at: flaw.position)
@@ -124,18 +126,18 @@ extension Manifest {
                 file: labels[flaw.position], line: place.line, column: place.column,
                 severity: .error, message: "\(sentence(on: flaw)) (the other is in \(other))")
         }
-        throw ManifestRefusal(diagnostics: Array(shown), omitted: flaws.count - shown.count)
+        throw ManifestError(diagnostics: Array(shown), omitted: flaws.count - shown.count)
     }
 }
 
 extension Manifest {
     /// Refuses a manifest in which a resource declares no digest that proves its bytes.
     ///
-    /// Throws `ManifestRefusal`, which names up to 20 of these resources with their places.
+    /// Throws `ManifestError`, which names up to 20 of these resources with their places.
     ///
     /// - Parameter label: the user's name for the manifest; nil stands for the place that it was
     ///   read from.
-    public func refuseUnpinned(label: String? = nil) throws(ManifestRefusal) {
+    public func refuseUnpinned(label: String? = nil) throws(ManifestError) {
         var diagnostics: [Diagnostic] = []
         var count = 0
         for position in resources.indices where resources[position].pin == nil {
@@ -151,7 +153,7 @@ extension Manifest {
                         + " resources must be pinned; add one"))
         }
         guard count > 0 else { return }
-        throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)
+        throw ManifestError(diagnostics: diagnostics, omitted: count - diagnostics.count)
     }
 
     /// The place that the manifest was read from, as diagnostics call it.

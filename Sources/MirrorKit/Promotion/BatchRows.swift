@@ -11,7 +11,7 @@ enum BatchRows {
     ) throws(IndexError) {
         for item in staged {
             item.number = try database.put(item.intent)
-            try database.proposeServerName(item.landing)
+            try database.proposeServerName(item.promotion)
         }
     }
 
@@ -21,9 +21,9 @@ enum BatchRows {
     ) throws(IndexError) {
         for (at, item) in staged.enumerated() {
             guard let item, !unsettled.contains(at) else { continue }
-            if item.landing.serverName != nil {
+            if item.promotion.serverName != nil {
                 try database.settleServerName(
-                    item.landing.target, isThere: item.placed != nil)
+                    item.promotion.target, isThere: item.placed != nil)
             }
             try database.removeIntents([item.number])
         }
@@ -39,7 +39,7 @@ enum BatchRows {
             if let item = group.staged[at] {
                 if !group.unsettled.contains(at) {
                     try complete(item, &database)
-                } else if case .part(let name, _) = item.landing.content {
+                } else if case .part(let name, _) = item.promotion.content {
                     // This name may hold what an exchange brought out, which no transfer continues.
                     try database.removePart(named: name)
                 }
@@ -47,7 +47,7 @@ enum BatchRows {
             }
             if group.failures[at] != nil { continue }
             switch group.works[at].task {
-            case .land, .landSet: break
+            case .promote, .promoteSet: break
             case .confirm(let confirmed):
                 let restamped = group.checked.stamp(of: at)
                 if try !confirmed.write(to: &database, restamped: restamped) {
@@ -66,13 +66,13 @@ enum BatchRows {
         _ item: StagedFile, _ database: inout Database
     ) throws(IndexError) {
         guard let stamp = item.placed?.stamp else { return }
-        try database.put(item.landing.record, stamp: stamp)
+        try database.put(item.promotion.record, stamp: stamp)
         // Only what had a name beside the target was noted, and nothing without one has a part.
         if item.isUnnamed { return }
         if !PathText.isFolder(Area.tmp.rawValue, of: item.path) {
             try database.forgetHiddenFile(item.path)
         }
-        switch item.landing.content {
+        switch item.promotion.content {
         case .part(let name, _): try database.removePart(named: name)
         case .move(let source) where item.kind == .move:
             try database.removeRecord(of: source)

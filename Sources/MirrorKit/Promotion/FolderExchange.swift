@@ -10,7 +10,7 @@ internal import MirrorSystem
 /// exchanged: then the files are renamed one by one.
 struct FolderExchange {
     /// Why a folder cannot be exchanged.
-    enum Hindrance: Error {
+    enum ExchangeError: Error {
         /// A file in it is not as mirror put it there, or no regular file, or has a name that mirror
         /// cannot write.
         case unknownEntry
@@ -66,7 +66,7 @@ struct FolderExchange {
             try database.files(beneath: folder)
         }
         guard files.allSatisfy({ $0.owners.names.allSatisfy(owners.contains) }) else {
-            throw Hindrance.unknownEntry
+            throw ExchangeError.unknownEntry
         }
         var rows: [[UInt8]: FileStamp] = [:]
         for file in files { rows[Array(file.path.utf8)] = file.stamp }
@@ -77,7 +77,7 @@ struct FolderExchange {
             let place = try cache.entry(place(of: path))
             let new = try place.makeFolder()
             guard try FolderAttributes(of: new, path: place.path).equalsExceptForMode(attributes)
-            else { throw Hindrance.unlikeFolders }
+            else { throw ExchangeError.unlikeFolders }
         }
         for (path, _) in carried {
             try cache.entry(path).link(to: cache.entry(place(of: path)))
@@ -94,7 +94,7 @@ struct FolderExchange {
             do throws(Errno) {
                 if let error = placement.probe.flushError() { throw error }
                 try new.flush(path: place)
-            } catch { throw PromotionFault.unflushed(error) }
+            } catch { throw PromotionError.unflushed(error) }
         }
     }
 
@@ -108,23 +108,23 @@ struct FolderExchange {
         into path: String, on device: UInt64, _ rows: [[UInt8]: FileStamp], _ goes: Set<[UInt8]>
     ) throws {
         let old = try root.openFolder(path)
-        guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
+        guard try old.status(path: path).device == device else { throw ExchangeError.otherDevice }
         let attributes = try FolderAttributes(of: old, path: path)
-        guard attributes.mode & 0o700 == 0o700 else { throw Hindrance.unlikeFolders }
+        guard attributes.mode & 0o700 == 0o700 else { throw ExchangeError.unlikeFolders }
         folders.append((path, attributes))
-        guard let names = try old.allNames(path: path) else { throw Hindrance.unknownEntry }
+        guard let names = try old.allNames(path: path) else { throw ExchangeError.unknownEntry }
         for name in names {
             let entry = DirectoryEntry(folder: old, name: name, path: path + "/" + name)
             let key = Array(entry.path.utf8)
-            guard let status = try entry.status() else { throw Hindrance.unknownEntry }
+            guard let status = try entry.status() else { throw ExchangeError.unknownEntry }
             if status.kind == .folder {
                 try look(into: entry.path, on: device, rows, goes)
             } else if intents[key] != nil || goes.contains(key) {
-                guard try isOurs(entry, status) else { throw Hindrance.unknownEntry }
+                guard try isOurs(entry, status) else { throw ExchangeError.unknownEntry }
             } else if status.isFile, rows[key] == status.stamp {
                 carried.append((entry.path, status.stamp))
             } else {
-                throw Hindrance.unknownEntry
+                throw ExchangeError.unknownEntry
             }
         }
     }
@@ -230,9 +230,9 @@ struct FolderExchange {
                     to: entry, beside: place, target: target, now: placement.now)
                 foreign.kept.append(given.path)
             }
-        } catch let error as Errno where error.isObstacle || error.number == EEXIST {
+        } catch let error as Errno where error.isNoFile || error.number == EEXIST {
             foreign.kept.append(entry.path)
-        } catch PromotionFault.failed {
+        } catch PromotionError.failed {
             foreign.kept.append(entry.path)
         }
     }

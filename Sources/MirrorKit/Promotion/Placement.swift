@@ -22,14 +22,14 @@ struct Placement {
     let now: Instant
     let probe: PromotionProbe
 
-    /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionFault`.
+    /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionError`.
     func place(_ staged: StagedFile, folders: inout FolderCache) throws -> Placed {
-        let target = staged.landing.target
+        let target = staged.promotion.target
         let entry = try folders.entry(target.path)
         var conflict: Target?
         var unnamed = staged.isUnnamed ? staged.file : nil
         // Where nothing was, nothing most likely is, and a link to a name that is taken fails.
-        if let unnamed, case .nothing = staged.landing.expected,
+        if let unnamed, case .nothing = staged.promotion.expected,
             try unnamed.linkIfFree(to: entry)
         {
             return Placed(stamp: try stamp(of: entry, placing: staged))
@@ -38,7 +38,7 @@ struct Placement {
         // An orphan has its old name until now, and another program may have written to it there.
         if staged.kind == .move, try source.status()?.stamp.isSameVersion(as: staged.stamp) != true
         {
-            throw PromotionFault.failed(.changed(staged.path, for: target))
+            throw PromotionError.failed(.changed(staged.path, for: target))
         }
         // Another program that keeps putting files there wins in the end.
         for _ in 1...8 {
@@ -55,19 +55,19 @@ struct Placement {
                 }
                 return Placed(stamp: try stamp(of: entry, placing: staged), conflict: conflict)
             }
-            guard there.isFile else { throw PromotionFault.obstructed(target, there) }
+            guard there.isFile else { throw PromotionError.obstructed(target, there) }
             // Whatever follows needs the file's name.
             if let file = unnamed { try file.link(to: source) }
             unnamed = nil
-            if try isOurs(entry, there, landing: staged.landing) {
+            if try isOurs(entry, there, promotion: staged.promotion) {
                 if let placed = try replace(entry, there, by: staged, at: source) { return placed }
                 continue
             }
-            if try isWanted(entry, there, staged.landing.record) {
+            if try isWanted(entry, there, staged.promotion.record) {
                 return try adopt(entry, there, instead: staged)
             }
-            switch staged.landing.onConflict {
-            case .keep: throw PromotionFault.kept(target)
+            switch staged.promotion.onConflict {
+            case .keep: throw PromotionError.kept(target)
             case .replace:
                 if let placed = try replace(entry, there, by: staged, at: source) { return placed }
             case .rename:
@@ -82,7 +82,7 @@ struct Placement {
         _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
         at source: DirectoryEntry
     ) throws -> Placed? {
-        guard staged.landing.target.area == .documents else {
+        guard staged.promotion.target.area == .documents else {
             try source.replace(entry)
             return Placed(stamp: try stamp(of: entry, placing: staged))
         }
@@ -96,7 +96,7 @@ struct Placement {
             guard error.isUnsupportedRename else { throw error }
             return try replaceWithoutExchange(entry, there, by: staged, at: source)
         }
-        guard probe.goesOn(.exchanged) else { throw PromotionFault.stopped }
+        guard probe.goesOn(.exchanged) else { throw PromotionError.stopped }
         return try settle(source, there, staged, entry)
     }
 
@@ -114,7 +114,7 @@ struct Placement {
             guard error.isUnsupportedLink else { throw error }
             try entry.renameToFree(aside)
         }
-        guard probe.goesOn(.setAside) else { throw PromotionFault.stopped }
+        guard probe.goesOn(.setAside) else { throw PromotionError.stopped }
         do throws(Errno) { try source.replace(entry) } catch {
             // What cannot be put back now is put back by the next run.
             if (try? entry.status()) == nil {
@@ -134,23 +134,23 @@ struct Placement {
         var placed = Placed(stamp: try stamp(of: entry, placing: staged))
         guard let outStatus = try out.status() else { return placed }
         if try staged.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
-            || isKnown(out, outStatus, target: staged.landing.target)
+            || isKnown(out, outStatus, target: staged.promotion.target)
         {
             placed.leftover = out.path
         } else {
             placed.conflict = try ConflictCopy.give(
-                to: out, beside: entry, target: staged.landing.target, now: self.now)
+                to: out, beside: entry, target: staged.promotion.target, now: self.now)
         }
         return placed
     }
 
-    func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
+    func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, promotion: Promotion) throws
         -> Bool
     {
-        switch landing.expected {
+        switch promotion.expected {
         case .ours(let stamp) where stamp == there.stamp: true
         case .foreign: false
-        default: try isKnown(entry, there, target: landing.target)
+        default: try isKnown(entry, there, target: promotion.target)
         }
     }
 
@@ -178,9 +178,9 @@ struct Placement {
     ) throws -> Placed {
         let file = try entry.open(O_RDONLY)
         do throws(Errno) { try file.flushBytes(path: entry.path) } catch {
-            throw PromotionFault.unflushed(error)
+            throw PromotionError.unflushed(error)
         }
-        let staging = staged.kind == .landing ? staged.path : nil
+        let staging = staged.kind == .promotion ? staged.path : nil
         return Placed(stamp: there.stamp, leftover: staging)
     }
 
@@ -230,7 +230,7 @@ extension ConflictCopy {
                 if error.number != EEXIST { throw error }
             }
         }
-        throw PromotionFault.failed(
+        throw PromotionError.failed(
             MirrorError(
                 .conflict,
                 "\(target): no conflict name is free for the file that is there. Move it away.",

@@ -141,14 +141,14 @@ final class Promoter: Sendable {
     /// Promotes works of no set. What is thrown ends them and everything later.
     private func promote(_ works: [PromotionWork]) {
         var batch = PromotionBatch(works, in: environment)
-        do throws(PromotionFault) { try batch.carryOut() } catch {
+        do throws(PromotionError) { try batch.carryOut() } catch {
             return refuseAll(cause(of: error), failing: batch.untold)
         }
     }
 
-    private func promote(_ set: SetLanding, _ work: PromotionWork) {
+    private func promote(_ set: SetContents, _ work: PromotionWork) {
         var promotion = SetPromotion(set, in: environment)
-        do throws(PromotionFault) {
+        do throws(PromotionError) {
             let result = try promotion.carryOut()
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
         } catch {
@@ -166,7 +166,7 @@ final class Promoter: Sendable {
     }
 
     /// The error of everything that is under way or comes later.
-    private func cause(of fault: PromotionFault) -> MirrorError {
+    private func cause(of fault: PromotionError) -> MirrorError {
         switch fault {
         case .failed(let error): return error
         case .unflushed(let error):
@@ -178,7 +178,7 @@ final class Promoter: Sendable {
 
     /// What stopped a set that had begun to change the tree. It ends the run, so that the next one
     /// goes on with the set before anything else happens.
-    private func halfway(_ error: MirrorError, _ set: SetLanding) -> MirrorError {
+    private func halfway(_ error: MirrorError, _ set: SetContents) -> MirrorError {
         MirrorError(
             error.code.endsRun ? error.code : .inputOutput,
             """

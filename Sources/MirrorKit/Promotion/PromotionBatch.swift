@@ -52,16 +52,16 @@ struct PromotionBatch {
     }
 
     /// Tells tests what was reached; throws where they pull the plug.
-    func reached(_ step: PromotionStep) throws(PromotionFault) {
+    func reached(_ step: PromotionStep) throws(PromotionError) {
         if !environment.probe.goesOn(step) { throw .stopped }
     }
 
     /// Stages the bytes of a work.
     @discardableResult
     mutating func stage(
-        _ landing: Landing, at: Int, by staging: inout Staging
+        _ promotion: Promotion, at: Int, by staging: inout Staging
     ) throws(MirrorError) -> StagedFile {
-        let item = try staging.stage(landing, folders: &folders.cache)
+        let item = try staging.stage(promotion, folders: &folders.cache)
         staged[at] = item
         return item
     }
@@ -75,7 +75,7 @@ struct PromotionBatch {
     }
 
     /// Writes the intents of a batch, durably; if that fails, no staged file is placed.
-    mutating func intend() throws(PromotionFault) {
+    mutating func intend() throws(PromotionError) {
         guard hasStaged else { return }
         let items = staged.compactMap(\.self)
         do throws(IndexError) {
@@ -132,11 +132,11 @@ struct PromotionBatch {
         return row != nil && digests?.first == row?.sha256
     }
 
-    /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
+    /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionError`.
     mutating func place(_ item: StagedFile, _ placement: Placement) throws {
         item.placed = try placement.place(item, folders: &folders.cache)
         item.close()
-        folders.touch(folderOf: item.landing.target.path)
+        folders.touch(folderOf: item.promotion.target.path)
         if item.kind == .move { folders.touch(folderOf: item.path) }
     }
 
@@ -147,7 +147,7 @@ struct PromotionBatch {
         failures[at] = error
         item.close()
         unsettled.insert(at)
-        folders.touch(item.landing.target.folder)
+        folders.touch(item.promotion.target.folder)
     }
 
     /// Whether the staged name still holds the staged file, and no file was set aside.
@@ -173,7 +173,7 @@ struct PromotionBatch {
             guard let placed = item.placed else { continue }
             // A leftover that cannot be removed is settled by the next run.
             if let path = placed.leftover { try? folders.cache.entry(path).unlink() }
-            if case .part(let name, _) = item.landing.content {
+            if case .part(let name, _) = item.promotion.content {
                 try? folders.cache.entry(TreePartStore.path(of: name)).unlink()
             }
         }
@@ -189,7 +189,7 @@ struct PromotionBatch {
     ///
     /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
     ///   no set.
-    mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
+    mutating func record(setRows: SetRows? = nil) throws(PromotionError) {
         let group = self
         // A set that only removes orphans has no works.
         let areRepetitions =
@@ -210,7 +210,7 @@ struct PromotionBatch {
                 try setRows?.write(to: &batch, isSettled: group.unsettled.isEmpty)
                 return vanished
             }
-        } catch { throw PromotionFault(error) }
+        } catch { throw PromotionError(error) }
         for (at, target) in vanished {
             failures[at] = MirrorError(
                 .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
@@ -222,7 +222,7 @@ struct PromotionBatch {
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
     /// Flushes the new bytes, or the names and the folders above them.
-    mutating func flush(_ awaited: Awaited) throws(PromotionFault) {
+    mutating func flush(_ awaited: Awaited) throws(PromotionError) {
         do throws(Errno) {
             let made = environment.root.takeUnflushedFolders()
             let isShared = groupDevice != nil && hasChanged(awaited)
@@ -259,7 +259,7 @@ struct PromotionBatch {
 extension PromotionBatch {
     /// Takes all steps; in the end each work has been told how it ended. Throws what ends every later
     /// batch too.
-    mutating func carryOut() throws(PromotionFault) {
+    mutating func carryOut() throws(PromotionError) {
         try stage()
         try reached(.staged)
         try intend()
@@ -284,7 +284,7 @@ extension PromotionBatch {
 
     // In the order of submission: a copy is made before its source is removed. A failure is told at
     // once: when the disk is full, the run asks for nothing more.
-    private mutating func stage() throws(PromotionFault) {
+    private mutating func stage() throws(PromotionError) {
         var staging = Staging(
             index: environment.index, groupDevice: groupDevice, unnamed: environment.unnamed)
         for at in works.indices {
@@ -293,11 +293,11 @@ extension PromotionBatch {
             }
             do throws(MirrorError) {
                 switch works[at].task {
-                case .land(let landing):
-                    try stage(landing, at: at, by: &staging)
+                case .promote(let promotion):
+                    try stage(promotion, at: at, by: &staging)
                 case .confirm(let confirmed): try check(confirmed, at: at)
                 case .remove(let removal): try remove(removal)
-                case .landSet: break
+                case .promoteSet: break
                 }
             } catch {
                 failures[at] = error
@@ -308,12 +308,12 @@ extension PromotionBatch {
     }
 
     /// Gives everything its final name.
-    private mutating func place() throws(PromotionFault) {
+    private mutating func place() throws(PromotionError) {
         let placement = placement
         for at in staged.indices {
             guard let item = staged[at] else { continue }
-            let target = item.landing.target
-            do { try place(item, placement) } catch let fault as PromotionFault {
+            let target = item.promotion.target
+            do { try place(item, placement) } catch let fault as PromotionError {
                 guard case .failed(let error) = fault else { throw fault }
                 giveUp(at, error)
             } catch let error as Errno {
@@ -338,11 +338,11 @@ extension PromotionBatch {
             }
             let end: PromotionEnd.Result
             switch works[at].task {
-            case .land(let landing):
+            case .promote(let promotion):
                 let placed = staged[at]?.placed
-                let stamp = placed?.stamp ?? landing.record.stamp
-                end = .landed(landing, .landed(landing, stamp, conflict: placed?.conflict))
-            case .landSet: continue
+                let stamp = placed?.stamp ?? promotion.record.stamp
+                end = .promoted(promotion, .promoted(promotion, stamp, conflict: placed?.conflict))
+            case .promoteSet: continue
             case .confirm: end = .confirmed
             case .remove: end = .removed(nil)
             }

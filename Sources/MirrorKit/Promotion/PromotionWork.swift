@@ -5,9 +5,9 @@ internal import MirrorSystem
 struct PromotionWork: Sendable {
     enum Task: Sendable {
         /// Verified bytes get their final name.
-        case land(Landing)
+        case promote(Promotion)
         /// A set gets its final names, all of it or nothing.
-        case landSet(SetLanding)
+        case promoteSet(SetContents)
         /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
         case confirm(Confirmed)
         /// A file that mirror put there, unchanged since, goes with its row.
@@ -28,21 +28,21 @@ struct PromotionWork: Sendable {
 
     /// The bytes that wait in memory for it.
     var bytesInMemory: Int {
-        if case .land(let landing) = task { return landing.bytesInMemory }
+        if case .promote(let promotion) = task { return promotion.bytesInMemory }
         return 0
     }
 
     /// The set that it promotes; nil for the work of one file.
-    var set: SetLanding? {
-        if case .landSet(let set) = task { return set }
+    var set: SetContents? {
+        if case .promoteSet(let set) = task { return set }
         return nil
     }
 
     /// How a work ended that did not succeed.
     func failed(_ error: MirrorError) -> PromotionEnd {
         switch task {
-        case .land(let landing): PromotionEnd(number, .landed(landing, .failed(error)))
-        case .landSet(let set): PromotionEnd(number, .set(set, set.refused(error)))
+        case .promote(let promotion): PromotionEnd(number, .promoted(promotion, .failed(error)))
+        case .promoteSet(let set): PromotionEnd(number, .set(set, set.refused(error)))
         case .confirm: PromotionEnd(number, .notConfirmed(error))
         case .remove: PromotionEnd(number, .removed(error))
         }
@@ -58,13 +58,13 @@ protocol PromotionReceiver: AnyObject, Sendable {
 /// How a work of the promotion ended.
 struct PromotionEnd: Sendable {
     enum Result: Sendable {
-        /// What became of a landing.
-        case landed(Landing, LandingResult)
+        /// What became of a promotion.
+        case promoted(Promotion, PromotionResult)
         case confirmed
         indirect case notConfirmed(MirrorError)
         indirect case removed(MirrorError?)
         /// What became of a set.
-        case set(SetLanding, SetResult)
+        case set(SetContents, SetResult)
     }
 
     let number: Int
@@ -94,7 +94,7 @@ struct PromotionReports {
 }
 
 /// Why a promotion, or a whole batch, did not go through.
-enum PromotionFault: Error {
+enum PromotionError: Error {
     /// A file's promotion failed, and the others of its batch go on; or a step of whole batches did.
     case failed(MirrorError)
     /// A flush failed: nothing since the last good one can be trusted, and none is tried again.
@@ -105,7 +105,7 @@ enum PromotionFault: Error {
     /// What stopped a promotion that cannot be undone any more.
     init(_ error: any Error, at target: Target? = nil) {
         switch error {
-        case let fault as PromotionFault: self = fault
+        case let fault as PromotionError: self = fault
         case let error as Errno: self = .failed(MirrorError(error, target: target))
         case IndexError.unflushed(let error): self = .unflushed(error)
         case let error as IndexError: self = .failed(error.mirrorError)
@@ -116,7 +116,7 @@ enum PromotionFault: Error {
     }
 
     /// Something at the target that is no file.
-    static func obstructed(_ target: Target, _ there: FileStatus) -> PromotionFault {
+    static func obstructed(_ target: Target, _ there: FileStatus) -> PromotionError {
         let kind = there.kind?.rawValue ?? "file"
         return .failed(
             MirrorError(
@@ -124,7 +124,7 @@ enum PromotionFault: Error {
     }
 
     /// Other people's bytes that are to stay.
-    static func kept(_ target: Target) -> PromotionFault {
+    static func kept(_ target: Target) -> PromotionError {
         .failed(
             MirrorError(
                 .conflict,

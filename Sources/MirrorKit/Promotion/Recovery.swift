@@ -59,7 +59,7 @@ struct Recovery {
             throw MirrorError(error)
         } catch let error as IndexError {
             throw error.mirrorError
-        } catch let error as PromotionFault {
+        } catch let error as PromotionError {
             guard case .failed(let inner) = error else {
                 throw MirrorError(.inputOutput, "\(root.path): a flush failed.")
             }
@@ -240,7 +240,7 @@ struct IntentEnding: Sendable {
             var record = intent.record
             record.stamp = stamp
             try database.put(record)
-            if intent.kind == .landing {
+            if intent.kind == .promotion {
                 try database.removePart(named: FolderCache.split(intent.staged).name)
             }
         }
@@ -358,12 +358,12 @@ final class RecoveryTree {
     }
 
     /// Flushes where more would use up the files that the process may have open.
-    func flushIfMany() throws(PromotionFault) {
+    func flushIfMany() throws(PromotionError) {
         if unflushed.count >= FolderCache.most || root.hasManyUnflushedFolders { try flushAll() }
     }
 
     /// Flushes everything that was changed so far.
-    func flushAll() throws(PromotionFault) {
+    func flushAll() throws(PromotionError) {
         do throws(Errno) {
             for entry in unflushed.values { try entry.descriptor.flush(path: entry.path) }
             for folder in root.takeUnflushedFolders() { try folder.flush(path: root.path) }

@@ -9,7 +9,7 @@ internal import MirrorSystem
 /// performs it (`SetRecovery`). The steps are those of a `PromotionBatch`, with one more flush. If
 /// the set has a folder to itself, one exchange of folders replaces all renames.
 struct SetPromotion {
-    private let set: SetLanding
+    private let set: SetContents
     private var batch: PromotionBatch
     /// The new folder; nil where none was built.
     private var exchange: FolderExchange?
@@ -17,11 +17,12 @@ struct SetPromotion {
     /// A flush of a staged file that failed, which is final.
     private var unflushed: Errno?
 
-    init(_ set: SetLanding, in environment: PromotionEnvironment) {
+    init(_ set: SetContents, in environment: PromotionEnvironment) {
         self.set = set
-        // The works carry the landings through the group; none reports its own result.
-        let works = set.landings.map {
-            PromotionWork(task: .land($0.landing), number: $0.position, receiver: Silence.receiver)
+        // The works carry the promotions through the group; none reports its own result.
+        let works = set.promotions.map {
+            PromotionWork(
+                task: .promote($0.promotion), number: $0.position, receiver: Silence.receiver)
         }
         batch = PromotionBatch(works, in: environment)
         journal = SetJournal(owners: Owners(set.set.owners))
@@ -32,14 +33,14 @@ struct SetPromotion {
     var isCommitted: Bool { journal.isCommitted }
 
     /// Takes all steps. Throws what ends every later promotion too.
-    mutating func carryOut() throws(PromotionFault) -> SetResult {
+    mutating func carryOut() throws(PromotionError) -> SetResult {
         if let left = try prepare() { return left }
         return try putInPlace()
     }
 
     /// Prepares the set and commits its journal. Where that fails, the tree stays as it is, and the result
     /// says why.
-    private mutating func prepare() throws(PromotionFault) -> SetResult? {
+    private mutating func prepare() throws(PromotionError) -> SetResult? {
         do throws(MirrorError) {
             try stage()
             try checkTargets()
@@ -56,7 +57,7 @@ struct SetPromotion {
             return result
         }
         try batch.reached(.intended)
-        do throws(PromotionFault) {
+        do throws(PromotionError) {
             try buildAside()
             try batch.reached(.builtAside)
             try batch.flush(.bytes)
@@ -68,7 +69,7 @@ struct SetPromotion {
             _ = undo(because: nil)
             throw error
         }
-        do throws(PromotionFault) { try commit() } catch {
+        do throws(PromotionError) { try commit() } catch {
             // Whether the commit reached the disk is unknown after a failed flush: the next run finds out.
             if case .unflushed = error { throw error }
             _ = undo(because: nil)
@@ -80,7 +81,7 @@ struct SetPromotion {
     /// The position of the member that failed, for `undo`.
     private func failed(_ at: Int, _ error: MirrorError) -> MirrorError {
         var error = error
-        error.target = set.landings[at].landing.target
+        error.target = set.promotions[at].promotion.target
         return error
     }
 
@@ -90,9 +91,9 @@ struct SetPromotion {
             unnamed: batch.environment.unnamed)
         // A file without a name would have to stay open until the end.
         staging.makesUnnamed = false
-        for (at, member) in set.landings.enumerated() {
+        for (at, member) in set.promotions.enumerated() {
             do throws(MirrorError) {
-                let item = try batch.stage(member.landing, at: at, by: &staging)
+                let item = try batch.stage(member.promotion, at: at, by: &staging)
                 do throws(Errno) {
                     // A set can be larger than the number of files that may be open.
                     try item.flushNow()
@@ -107,22 +108,22 @@ struct SetPromotion {
 
     /// Looks at each target as the rename will: what stands in the way is found while nothing has changed.
     private mutating func checkTargets() throws(MirrorError) {
-        for (at, member) in set.landings.enumerated() {
-            let target = member.landing.target
+        for (at, member) in set.promotions.enumerated() {
+            let target = member.promotion.target
             do {
                 let entry = try batch.folders.cache.entry(target.path)
                 try entry.mayChange()
                 guard let there = try entry.status() else { continue }
-                guard there.isFile else { throw PromotionFault.obstructed(target, there) }
-                if member.landing.onConflict == .keep,
-                    try !batch.placement.isOurs(entry, there, landing: member.landing),
-                    try !batch.placement.isWanted(entry, there, member.landing.record)
+                guard there.isFile else { throw PromotionError.obstructed(target, there) }
+                if member.promotion.onConflict == .keep,
+                    try !batch.placement.isOurs(entry, there, promotion: member.promotion),
+                    try !batch.placement.isWanted(entry, there, member.promotion.record)
                 {
-                    throw PromotionFault.kept(target)
+                    throw PromotionError.kept(target)
                 }
             } catch let error as Errno {
                 throw failed(at, MirrorError(error, target: target))
-            } catch PromotionFault.failed(let error) {
+            } catch PromotionError.failed(let error) {
                 throw failed(at, error)
             } catch let error as IndexError {
                 throw failed(at, error.mirrorError)
@@ -167,7 +168,7 @@ struct SetPromotion {
     }
 
     /// Builds the new folder; where that cannot be done, the files are renamed.
-    private mutating func buildAside() throws(PromotionFault) {
+    private mutating func buildAside() throws(PromotionError) {
         guard let folder = journal.folder, let aside = journal.aside else { return }
         var exchange = FolderExchange(
             folder: folder, aside: aside, intents: batch.staged.compactMap { $0?.intent },
@@ -181,12 +182,12 @@ struct SetPromotion {
             // What cannot be removed here, the recovery removes.
             try? FolderExchange.remove(aside, in: batch.environment.root)
             batch.folders.cache.drop()
-            if let fault = error as? PromotionFault { throw fault }
-            if let error = error as? Errno, !error.isObstacle { throw .failed(MirrorError(error)) }
+            if let fault = error as? PromotionError { throw fault }
+            if let error = error as? Errno, !error.isNoFile { throw .failed(MirrorError(error)) }
         }
     }
 
-    private mutating func commit() throws(PromotionFault) {
+    private mutating func commit() throws(PromotionError) {
         let (id, isExchanged) = (journal.id, exchange != nil)
         do throws(IndexError) {
             try batch.environment.index.write(durably: true) {
@@ -196,13 +197,13 @@ struct SetPromotion {
                 }
                 try database.commitJournal(id)
             }
-        } catch { throw PromotionFault(error) }
+        } catch { throw PromotionError(error) }
         journal.isCommitted = true
     }
 
     /// Flushes the folders of everything that must be there after the commit, where no group flush writes
     /// them out.
-    private mutating func flushFolders() throws(PromotionFault) {
+    private mutating func flushFolders() throws(PromotionError) {
         var paths = Set(batch.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
         if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
         do throws(Errno) {
@@ -237,7 +238,7 @@ struct SetPromotion {
         }
         var causes: [Int: MirrorError] = [:]
         guard let error else { return .left(causes) }
-        for member in set.landings where member.landing.target == error.target {
+        for member in set.promotions where member.promotion.target == error.target {
             causes[member.position] = error
         }
         for departure in set.removals where departure.removal.target == error.target {
@@ -251,7 +252,7 @@ struct SetPromotion {
 
 extension SetPromotion {
     /// Gives all files their final names, removes the orphans, and records the rows.
-    private mutating func putInPlace() throws(PromotionFault) -> SetResult {
+    private mutating func putInPlace() throws(PromotionError) -> SetResult {
         try batch.reached(.committed)
         let isExchanged = try exchangeFolder()
         if !isExchanged { try rename() }
@@ -274,34 +275,34 @@ extension SetPromotion {
         try batch.reached(.cleaned)
         try batch.record(setRows: rows)
         try batch.reached(.indexed)
-        var landed: [Int: LandingResult] = [:]
-        for (at, member) in set.landings.enumerated() {
+        var promoted: [Int: PromotionResult] = [:]
+        for (at, member) in set.promotions.enumerated() {
             guard let placed = batch.staged[at]?.placed else { continue }
-            landed[member.position] = .landed(
-                member.landing, placed.stamp, conflict: placed.conflict)
+            promoted[member.position] = .promoted(
+                member.promotion, placed.stamp, conflict: placed.conflict)
         }
         return .promoted(
             .init(
-                landed: landed, stayed: stayed, way: isExchanged ? .exchange : .rename,
+                files: promoted, stayed: stayed, way: isExchanged ? .exchange : .rename,
                 kept: kept))
     }
 
     /// Gives each file its final name.
-    private mutating func rename() throws(PromotionFault) {
+    private mutating func rename() throws(PromotionError) {
         let placement = batch.placement
         for case let item? in batch.staged {
-            let target = item.landing.target
+            let target = item.promotion.target
             do {
                 // The folder may have been removed since the commit.
                 _ = try batch.folders.cache.make(target.folder)
                 try batch.place(item, placement)
-            } catch { throw PromotionFault(error, at: target) }
+            } catch { throw PromotionError(error, at: target) }
         }
     }
 
     /// Puts the new folder in the place of the old one; false where there is none, or they cannot be
     /// exchanged.
-    private mutating func exchangeFolder() throws(PromotionFault) -> Bool {
+    private mutating func exchangeFolder() throws(PromotionError) -> Bool {
         guard let exchange, batch.environment.probe.allowsExchange else { return false }
         do throws(Errno) { try exchange.exchange(&batch.folders.cache) } catch {
             // The new folder stays for the next run, which exchanges it when the name is a folder's.
@@ -315,7 +316,7 @@ extension SetPromotion {
     }
 
     /// Removes the orphans; returns those that were edited, by the positions of their steps.
-    private mutating func remove() throws(PromotionFault) -> [Int: MirrorError] {
+    private mutating func remove() throws(PromotionError) -> [Int: MirrorError] {
         var stayed: [Int: MirrorError] = [:]
         for departure in set.removals {
             do throws(MirrorError) { try batch.remove(departure.removal) } catch {
@@ -328,10 +329,10 @@ extension SetPromotion {
 
     /// Removes what lies in `tmp/` of the exchange; returns where other people's files are that could not
     /// get their names back.
-    private mutating func settleOldFolder() throws(PromotionFault) -> [String] {
+    private mutating func settleOldFolder() throws(PromotionError) -> [String] {
         guard let exchange else { return [] }
         let foreign: FolderExchange.Foreign
-        do { foreign = try exchange.settle() } catch { throw PromotionFault(error, at: nil) }
+        do { foreign = try exchange.settle() } catch { throw PromotionError(error, at: nil) }
         batch.folders.cache.drop()
         for path in foreign.touched { batch.folders.touch(path) }
         if !foreign.touched.isEmpty { try batch.flush(.names) }
@@ -349,7 +350,7 @@ extension SetPromotion {
     private mutating func restamp(_ rows: inout SetRows) {
         guard let exchange else { return }
         for case let item? in batch.staged {
-            let path = item.landing.target.path
+            let path = item.promotion.target.path
             if let status = try? batch.folders.cache.entry(path).status() {
                 item.placed?.stamp = item.recordedStamp(of: status.stamp)
             }

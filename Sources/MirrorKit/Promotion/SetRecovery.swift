@@ -36,10 +36,10 @@ struct SetRecovery {
     ) throws -> Value? {
         let cause: MirrorError
         do { return try step(&settled) } catch let error as Errno
-            where error.isObstacle || error.isNoSpace
+            where error.isNoFile || error.isNoSpace
         {
             cause = MirrorError(error)
-        } catch PromotionFault.failed(let error) {
+        } catch PromotionError.failed(let error) {
             cause = error
         }
         settled.unfinishedSets.append(UnfinishedSet(journal, intents, cause))
@@ -153,13 +153,13 @@ struct SetRecovery {
         guard let source = try tree.existing(intent.staged), let status = try source.status(),
             try tree.holds(source, status, intent.record)
         else { return settled.lost.append(target) }
-        let landing = Landing(
+        let promotion = Promotion(
             target: target, content: .part(source.name, status.stamp), record: intent.record,
             expected: .nothing, modified: status.stamp.modified / 1_000_000_000,
             isExecutable: intent.record.isExecutable,
             onConflict: intent.replaces ? .replace : .rename)
         let staged = StagedFile(
-            landing: landing, kind: intent.kind, path: intent.staged, aside: intent.aside,
+            promotion: promotion, kind: intent.kind, path: intent.staged, aside: intent.aside,
             stamp: status.stamp)
         let placed = try Placement(index: index, now: now, probe: probe)
             .place(staged, folders: &tree.folders)
@@ -223,18 +223,18 @@ struct UnfinishedSet: Sendable, Hashable {
     /// Whether a work would change what the set is about.
     func concerns(_ work: PromotionWork) -> Bool {
         switch work.task {
-        case .land(let landing): concerns(landing)
+        case .promote(let promotion): concerns(promotion)
         case .confirm(let confirmed): contains(confirmed.target)
         case .remove(let removal): contains(removal.target)
-        case .landSet(let set):
+        case .promoteSet(let set):
             !Set(set.set.owners).isDisjoint(with: owners.names)
-                || set.landings.contains { concerns($0.landing) }
+                || set.promotions.contains { concerns($0.promotion) }
                 || set.removals.contains { contains($0.removal.target) }
         }
     }
 
-    private func concerns(_ landing: Landing) -> Bool {
-        if case .move(let source) = landing.content, contains(source) { return true }
-        return contains(landing.target)
+    private func concerns(_ promotion: Promotion) -> Bool {
+        if case .move(let source) = promotion.content, contains(source) { return true }
+        return contains(promotion.target)
     }
 }

@@ -4,7 +4,7 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Brings a landing's content to where one rename makes it the target.
+/// Brings a promotion's content to where one rename makes it the target.
 struct Staging {
     let index: Index
     /// The file system that a group flush writes out; nil when each file is flushed by itself.
@@ -25,55 +25,55 @@ struct Staging {
 
     /// Creates, copies or checks the staged file, and gives it its mode and modification time.
     mutating func stage(
-        _ landing: Landing, folders: inout FolderCache
+        _ promotion: Promotion, folders: inout FolderCache
     ) throws(MirrorError) -> StagedFile {
         do throws(Errno) {
-            let home = try folders.makeFolder(of: landing.target.path)
+            let home = try folders.makeFolder(of: promotion.target.path)
             let tmp = try tmpFolder(&folders)
             let isNear = home.device == tmp.device
-            switch landing.content {
+            switch promotion.content {
             case .memory(let bytes):
                 if isNear, makesUnnamed,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
-                        trial: PartRecord.passingName(for: landing.target))
+                        trial: PartRecord.passingName(for: promotion.target))
                 {
-                    let path = TreePartStore.passingPath(for: landing.target)
+                    let path = TreePartStore.passingPath(for: promotion.target)
                     try file.writeConfirmed(bytes, path: path, with: &readBack)
                     return try finish(
-                        landing, path: path, file: file, isDisposable: true, isUnnamed: true)
+                        promotion, path: path, file: file, isDisposable: true, isUnnamed: true)
                 }
-                let (path, file) = try create(landing, folders: &folders, isNear: isNear)
-                return try made(landing, path: path, file: file, folders: &folders) {
+                let (path, file) = try create(promotion, folders: &folders, isNear: isNear)
+                return try made(promotion, path: path, file: file, folders: &folders) {
                     (path, file) throws(Errno) in
                     try file.writeConfirmed(bytes, path: path)
                 }
             case .part(let name, let stamp):
                 let path = TreePartStore.path(of: name)
                 let part = try openPart(
-                    path, verifiedAs: stamp, landing: landing, folders: &folders)
+                    path, verifiedAs: stamp, promotion: promotion, folders: &folders)
                 if isNear {
-                    return try finish(landing, path: path, file: part, isDisposable: false)
+                    return try finish(promotion, path: path, file: part, isDisposable: false)
                 }
-                return try copy(part, for: landing, folders: &folders, isNear: false)
+                return try copy(part, for: promotion, folders: &folders, isNear: false)
             case .copy(let source):
                 let original = try found(source.path) { () throws(Errno) in
                     try folders.entry(source.path).open(O_RDONLY)
                 }
-                return try copy(original, for: landing, folders: &folders, isNear: isNear)
+                return try copy(original, for: promotion, folders: &folders, isNear: isNear)
             case .copyOfPart(let name, let stamp):
                 let path = TreePartStore.path(of: name)
                 // It has a final name, or was dropped: then its bytes are fetched for this target.
                 let part = try found(path) { () throws(Errno) in
-                    try openPart(path, verifiedAs: stamp, landing: landing, folders: &folders)
+                    try openPart(path, verifiedAs: stamp, promotion: promotion, folders: &folders)
                 }
-                return try copy(part, for: landing, folders: &folders, isNear: isNear)
+                return try copy(part, for: promotion, folders: &folders, isNear: isNear)
             case .move(let source):
-                return try stageMove(of: source, landing, home: home, folders: &folders)
+                return try stageMove(of: source, promotion, home: home, folders: &folders)
             }
         } catch {
-            if error.number == EREMCHG { throw .changed(error.path, for: landing.target) }
-            throw MirrorError(error, target: landing.target)
+            if error.number == EREMCHG { throw .changed(error.path, for: promotion.target) }
+            throw MirrorError(error, target: promotion.target)
         }
     }
 
@@ -89,40 +89,40 @@ struct Staging {
     /// Opens a part by its name. What was verified is the file that the transfer held open: another
     /// one under this name, or one that was written to since, is read again.
     private func openPart(
-        _ path: String, verifiedAs stamp: FileStamp, landing: Landing,
+        _ path: String, verifiedAs stamp: FileStamp, promotion: Promotion,
         folders: inout FolderCache
     ) throws(Errno) -> Descriptor {
         let part = try folders.entry(path).open(O_RDWR)
         let status = try part.status(path: path)
-        guard status.isFile, status.links == 1, status.stamp.size == landing.record.stamp.size
+        guard status.isFile, status.links == 1, status.stamp.size == promotion.record.stamp.size
         else { throw changed(path) }
         if status.stamp != stamp {
             let digests = try FileDigests.compute(part, algorithms: [.sha256], path: path)
-            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+            guard digests?.first == promotion.record.sha256 else { throw changed(path) }
         }
         return part
     }
 
     private func copy(
-        _ source: Descriptor, for landing: Landing, folders: inout FolderCache, isNear: Bool
+        _ source: Descriptor, for promotion: Promotion, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> StagedFile {
-        let (path, file) = try create(landing, folders: &folders, isNear: isNear)
-        return try made(landing, path: path, file: file, folders: &folders) {
+        let (path, file) = try create(promotion, folders: &folders, isNear: isNear)
+        return try made(promotion, path: path, file: file, folders: &folders) {
             (path, file) throws(Errno) in
             try source.copy(to: file, path: path)
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
-            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+            guard digests?.first == promotion.record.sha256 else { throw changed(path) }
         }
     }
 
     /// Fills a file that was just made; removes it when that fails.
     private func made(
-        _ landing: Landing, path: String, file: Descriptor, folders: inout FolderCache,
+        _ promotion: Promotion, path: String, file: Descriptor, folders: inout FolderCache,
         fill: (String, Descriptor) throws(Errno) -> Void
     ) throws(Errno) -> StagedFile {
         do throws(Errno) {
             try fill(path, file)
-            return try finish(landing, path: path, file: file, isDisposable: true)
+            return try finish(promotion, path: path, file: file, isDisposable: true)
         } catch {
             try? folders.entry(path).unlink()
             throw error
@@ -130,7 +130,7 @@ struct Staging {
     }
 
     private func stageMove(
-        of source: Target, _ landing: Landing, home: FolderCache.Folder,
+        of source: Target, _ promotion: Promotion, home: FolderCache.Folder,
         folders: inout FolderCache
     ) throws(Errno) -> StagedFile {
         let file = try found(source.path) { () throws(Errno) in
@@ -141,33 +141,33 @@ struct Staging {
         let known = try? index.read { (database: inout Database) throws(IndexError) in
             try database.record(for: source)
         }
-        if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
+        if known?.stamp != status.stamp || known?.sha256 != promotion.record.sha256 {
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
-            guard digests?.first == landing.record.sha256 else { throw changed(source.path) }
+            guard digests?.first == promotion.record.sha256 else { throw changed(source.path) }
         }
         // Across file systems it is a copy; the orphan stays for the next prune.
         guard status.device == home.device else {
-            return try copy(file, for: landing, folders: &folders, isNear: false)
+            return try copy(file, for: promotion, folders: &folders, isNear: false)
         }
-        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        let mode: UInt16 = promotion.isExecutable ? 0o755 : 0o644
         if status.mode != mode {
             try retryingLibc("fchmod", source.path) { fchmod(file.number, mode_t(mode)) }
         }
         return StagedFile(
-            landing: landing, kind: .move, path: source.path, stamp: status.stamp,
+            promotion: promotion, kind: .move, path: source.path, stamp: status.stamp,
             file: groupDevice == status.device ? nil : file,
             needsFlush: groupDevice != status.device)
     }
 
     /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
     private func create(
-        _ landing: Landing, folders: inout FolderCache, isNear: Bool
+        _ promotion: Promotion, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
         // A part without a row is known by its name; a hidden file could be anywhere.
         let path =
             isNear
-            ? TreePartStore.passingPath(for: landing.target)
-            : landing.target.freshHiddenPath()
+            ? TreePartStore.passingPath(for: promotion.target)
+            : promotion.target.freshHiddenPath()
         if !isNear { try note(hidden: path) }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
     }
@@ -183,11 +183,11 @@ struct Staging {
     }
 
     private func finish(
-        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool,
+        _ promotion: Promotion, path: String, file: Descriptor, isDisposable: Bool,
         isUnnamed: Bool = false
     ) throws(Errno) -> StagedFile {
-        try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
-        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        try retrying("futimens", path) { linux_set_modified(file.number, promotion.modified) }
+        let mode: UInt16 = promotion.isExecutable ? 0o755 : 0o644
         var status = try file.status(path: path)
         // Most files have it from their making.
         if status.mode != mode {
@@ -195,11 +195,11 @@ struct Staging {
             status = try file.status(path: path)
         }
         // Only in Documents is something ever set aside.
-        let isKept = landing.target.area == .documents
+        let isKept = promotion.target.area == .documents
         let needsFlush = groupDevice != status.device
         return StagedFile(
-            landing: landing, path: path,
-            aside: isKept ? landing.target.freshHiddenPath() : nil, stamp: status.stamp,
+            promotion: promotion, path: path,
+            aside: isKept ? promotion.target.freshHiddenPath() : nil, stamp: status.stamp,
             file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
             isUnnamed: isUnnamed, isDisposable: isDisposable)
     }
@@ -224,7 +224,7 @@ struct Staging {
 /// without any yet.
 final class StagedFile {
     /// What is promoted.
-    let landing: Landing
+    let promotion: Promotion
     /// What kind of name the bytes wait under.
     let kind: PromotionIntent.Kind
     /// Their path before the promotion, relative to the root.
@@ -247,11 +247,12 @@ final class StagedFile {
     var placed: Placed?
 
     init(
-        landing: Landing, kind: PromotionIntent.Kind = .landing, path: String, aside: String? = nil,
+        promotion: Promotion, kind: PromotionIntent.Kind = .promotion, path: String,
+        aside: String? = nil,
         stamp: FileStamp, file: Descriptor? = nil, needsFlush: Bool = false,
         isUnnamed: Bool = false, isDisposable: Bool = false
     ) {
-        self.landing = landing
+        self.promotion = promotion
         self.kind = kind
         self.path = path
         self.aside = aside
@@ -263,7 +264,7 @@ final class StagedFile {
     }
 
     /// Whether the existing file may be dropped even if mirror did not put it there.
-    var replaces: Bool { kind == .landing && landing.onConflict == .replace }
+    var replaces: Bool { kind == .promotion && promotion.onConflict == .replace }
 
     /// The stamp to record of the file that the target has now.
     ///
@@ -277,7 +278,7 @@ final class StagedFile {
     var intent: PromotionIntent {
         PromotionIntent(
             kind: kind, staged: path, aside: aside, stagedInode: stamp.inode, replaces: replaces,
-            record: landing.record(stamp: stamp))
+            record: promotion.record(stamp: stamp))
     }
 
     /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number

@@ -28,8 +28,8 @@ final class FileLease: Sendable {
 /// Keeps files from being replaced or removed while they are read.
 ///
 /// The sessions of a process that work in one folder share its leases. Readers share a file. A writer,
-/// which is a landing or a removal, has it exclusively. Readers and writers wait in one line, so
-/// readers that overlap for ever keep no landing out. One kind of reader passes the line: a task that
+/// which is a promotion or a removal, has it exclusively. Readers and writers wait in one line, so
+/// readers that overlap for ever keep no promotion out. One kind of reader passes the line: a task that
 /// has a file of the folder already. The writers in the line may wait for that very file. No thread
 /// waits while it holds the mutex.
 final class FileLeases: Sendable {
@@ -245,17 +245,17 @@ extension FileLeases {
 ///
 /// It belongs to the thread of the run. A promotion begins only when the run has all of its files
 /// exclusively. The last reader that releases a file posts to the run's mailbox.
-struct LandingQueue {
+struct PromotionQueue {
     /// What is promoted together.
     enum Work {
         /// A file, and the position of its step.
-        case file(Landing, Int)
-        case set(SetLanding)
+        case file(Promotion, Int)
+        case set(SetContents)
 
         fileprivate var targets: [Target] {
             switch self {
-            case .file(let landing, _):
-                [landing.target, landing.renamedOrphan].compactMap(\.self)
+            case .file(let promotion, _):
+                [promotion.target, promotion.renamedOrphan].compactMap(\.self)
             case .set(let set): set.targets
             }
         }
@@ -291,7 +291,7 @@ struct LandingQueue {
     mutating func turn(of work: Work, holding held: Target? = nil, attempts: Int = 0) -> Turn {
         let (mailbox, leases, targets) = (mailbox, leases, work.targets)
         var refusal: MirrorError?
-        if let held, attempts >= SetLanding.mostAttempts { refusal = .alwaysInUse(held) }
+        if let held, attempts >= SetContents.mostAttempts { refusal = .alwaysInUse(held) }
         // The caller may read one of the files while it waits for the run, and never give it back.
         if let read = leases.first(of: targets, under: heldByCaller) {
             refusal = .heldByCaller(read)

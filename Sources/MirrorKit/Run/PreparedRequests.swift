@@ -15,8 +15,8 @@ struct PreparedRequests: Sendable {
     /// Names and values of headers.
     typealias Headers = [(name: String, value: String)]
 
-    /// Throws `ManifestRefusal` with each name that has no grant, or whose value is unset or empty.
-    init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
+    /// Throws `ManifestError` with each name that has no grant, or whose value is unset or empty.
+    init(_ plan: Plan, secrets: Secrets) throws(ManifestError) {
         expansion = SecretExpansion(
             grants: secrets.grants, environment: secrets.environment,
             credential: { secrets.credential(named: $0) })

@@ -11,7 +11,7 @@ internal import Synchronization
 public struct Run: AsyncSequence, Sendable {
     /// An event of the run.
     public typealias Element = Event
-    /// The error that ended the run early: `MirrorError`, or `ManifestRefusal`.
+    /// The error that ended the run early: `MirrorError`, or `ManifestError`.
     public typealias Failure = any Error
 
     private let handle: Handle
@@ -250,15 +250,15 @@ final class Execution: Sendable {
 }
 
 extension Execution: PromotionReceiver {
-    /// Reports durable promotions to the run, and wakes the readers that wait for landed files.
+    /// Reports durable promotions to the run, and wakes the readers that wait for promoted files.
     ///
     /// The readers are woken even if the run is over.
     func promoted(_ ends: [PromotionEnd]) {
         for at in ends.indices {
             switch ends[at].result {
-            case .landed(let landing, _):
-                leases.releaseExclusive(landing.target)
-                if let orphan = landing.renamedOrphan { leases.releaseExclusive(orphan) }
+            case .promoted(let promotion, _):
+                leases.releaseExclusive(promotion.target)
+                if let orphan = promotion.renamedOrphan { leases.releaseExclusive(orphan) }
             case .set(let set, _): for target in set.targets { leases.releaseExclusive(target) }
             case .removed: leases.releaseExclusive(plan.steps.target(at: ends[at].number))
             case .confirmed, .notConfirmed: break

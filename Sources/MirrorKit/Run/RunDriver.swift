@@ -37,8 +37,8 @@ final class RunDriver: @unchecked Sendable {
     private var works: [PromotionWork] = []
     /// Whether works that wait for the disk are to be promoted without waiting for more.
     private var hurries = false
-    /// Landings that wait until their files have no reader.
-    private var landings: LandingQueue
+    /// Promotions that wait until their files have no reader.
+    private var promotions: PromotionQueue
     private var claims: StepClaims
     private var log: DecisionLog
     /// Says whether transfers may run; nil where they always may.
@@ -58,7 +58,7 @@ final class RunDriver: @unchecked Sendable {
         began = execution.options.began ?? .now
         startedAt = SystemClock.now()
         moment = RunMoment(elapsed: 0, time: startedAt)
-        landings = LandingQueue(execution)
+        promotions = PromotionQueue(execution)
         claims = StepClaims(execution)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
         lookAtClock()
@@ -140,8 +140,8 @@ final class RunDriver: @unchecked Sendable {
 
     private func close() -> Summary {
         lookAtClock()
-        handOn()
-        for case .isFree(_, let target) in execution.mailbox.close() { landings.giveBack(target) }
+        sendAll()
+        for case .isFree(_, let target) in execution.mailbox.close() { promotions.giveBack(target) }
         permission?.close(at: moment)
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
@@ -174,7 +174,7 @@ extension RunDriver {
         lookAtClock()
         askPermission()
         take(.ready)
-        handOn()
+        sendAll()
     }
 
     /// Notes what the transfer of a step reports, until the next turn.
@@ -201,7 +201,7 @@ extension RunDriver {
     func waitUntilStepsEnded() { stepsEnded.wait() }
 }
 
-// MARK: What is handed on
+// MARK: Events and promotions
 
 extension RunDriver {
     private func lookAtClock() {
@@ -211,12 +211,12 @@ extension RunDriver {
     /// Milliseconds since the work began that the run is part of.
     private var elapsed: Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
-    private func promote(_ task: PromotionWork.Task, _ number: Int) {
+    private func submit(_ task: PromotionWork.Task, _ number: Int) {
         works.append(PromotionWork(task: task, number: number, receiver: execution))
     }
 
     /// Sends the events and the works of a turn.
-    private func handOn() {
+    private func sendAll() {
         sendEvents()
         if !works.isEmpty { engine.promoter.submit(works) }
         works.removeAll(keepingCapacity: true)
@@ -244,7 +244,7 @@ extension RunDriver {
         for message in messages { take(message) }
         take(.tick)
         askPermission()
-        handOn()
+        sendAll()
     }
 
     private func take(_ message: RunMessage) {
@@ -252,8 +252,8 @@ extension RunDriver {
         case .input(let input): take(input)
         case .promoted(let ends): for end in ends { take(RunInput(end)) }
         case .isFree(let number, let target):
-            let waiting = landings.take(number, target, isOver: machine.isOver)
-            if let (work, attempts) = waiting { land(work, holding: target, attempts: attempts) }
+            let waiting = promotions.take(number, target, isOver: machine.isOver)
+            if let (work, attempts) = waiting { promote(work, holding: target, attempts: attempts) }
         }
     }
 
@@ -281,7 +281,7 @@ extension RunInput {
     /// The input that reports the end of a promotion.
     fileprivate init(_ end: PromotionEnd) {
         switch end.result {
-        case .landed(_, let result): self = .landed(end.number, result)
+        case .promoted(_, let result): self = .promoted(end.number, result)
         case .confirmed: self = .confirmed(end.number, nil)
         case .notConfirmed(let error): self = .confirmed(end.number, error)
         case .removed(let error): self = .removed(end.number, error)
@@ -306,10 +306,10 @@ extension RunDriver {
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
             machine.take(.named(position, body, target), at: moment)
-        case .land(let position, let landing):
-            land(.file(landing, position))
-        case .landSet(let set): land(.set(set))
-        case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
+        case .promote(let position, let promotion):
+            promote(.file(promotion, position))
+        case .promoteSet(let set): promote(.set(set))
+        case .confirm(let position, let confirmed): submit(.confirm(confirmed), position)
         case .look(let position, let target, let stamp):
             var files = StatCursor(engine.root)
             machine.take(.confirmed(position, files.change(of: target, since: stamp)), at: moment)
@@ -332,19 +332,19 @@ extension RunDriver {
         guard execution.leases.acquireExclusiveIfFree(removal.target) else {
             return machine.take(.removed(position, .inUse(removal.target)), at: moment)
         }
-        promote(.remove(removal), position)
+        submit(.remove(removal), position)
     }
 
     /// Promotes a file or a set once it has no reader; leaves one that is always being read.
-    private func land(
-        _ work: LandingQueue.Work, holding held: Target? = nil, attempts: Int = 0
+    private func promote(
+        _ work: PromotionQueue.Work, holding held: Target? = nil, attempts: Int = 0
     ) {
-        switch (landings.turn(of: work, holding: held, attempts: attempts), work) {
-        case (.begins, .file(let landing, let position)): promote(.land(landing), position)
-        case (.begins, .set(let set)): promote(.landSet(set), set.number)
+        switch (promotions.turn(of: work, holding: held, attempts: attempts), work) {
+        case (.begins, .file(let promotion, let position)): submit(.promote(promotion), position)
+        case (.begins, .set(let set)): submit(.promoteSet(set), set.number)
         case (.waits, _): break
         case (.neverComes(let error), .file(_, let position)):
-            machine.take(.landed(position, .failed(error)), at: moment)
+            machine.take(.promoted(position, .failed(error)), at: moment)
         case (.neverComes(let error), .set(let set)):
             machine.take(.setEnded(set.number, set.left(because: error)), at: moment)
         }
@@ -409,9 +409,9 @@ extension RunDriver {
 enum RunMessage: Sendable {
     /// An input for the run's state machine.
     case input(RunInput)
-    /// The results of landings, confirmations and removals.
+    /// The results of promotions, confirmations and removals.
     case promoted([PromotionEnd])
     /// A file has no reader any more, and is this run's; the number is that of the work in the
-    /// `LandingQueue` that waits for it.
+    /// `PromotionQueue` that waits for it.
     case isFree(Int, Target)
 }

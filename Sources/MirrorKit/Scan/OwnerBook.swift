@@ -136,7 +136,7 @@ extension Manifest {
     }
 }
 
-extension ManifestRefusal {
+extension ManifestError {
     /// The refusal of targets that two manifests want differently; nil if there are none.
     init?(_ disputes: [TargetDispute]) {
         guard !disputes.isEmpty else { return nil }

@@ -49,7 +49,7 @@ struct PinScan {
         of findings: [(position: Int, finding: PinFinding)]
     ) -> [Int: PinnedValues] {
         findings.reduce(into: [:]) { values, found in
-            switch found.finding.verdict {
+            switch found.finding.outcome {
             case .pin(let size, let sha256), .update(let size, let sha256):
                 values[found.position] = PinnedValues(
                     size: size ? found.finding.size : nil,

@@ -28,7 +28,7 @@ struct Scan: ~Copyable {
         var manifests = manifests
         if options.isAtomic { for at in manifests.indices { manifests[at].isAtomic = true } }
         let wanted = try Wanted(manifests, options: options, index: index)
-        if let refusal = ManifestRefusal(wanted.disputes) { throw refusal }
+        if let refusal = ManifestError(wanted.disputes) { throw refusal }
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
         let book = try OwnerBook(manifests, view: TreeView(root: root, index: index))
         view = ScanView(
@@ -41,7 +41,7 @@ struct Scan: ~Copyable {
 
     /// Scans and decides; `path` is the name of the root in the plan.
     ///
-    /// Throws `MirrorError`, or `ManifestRefusal` if another manifest wants a target differently.
+    /// Throws `MirrorError`, or `ManifestError` if another manifest wants a target differently.
     consuming func plan(for path: String) throws -> Plan {
         // Whatever changes a row from here on changes the mark.
         let rowsMark = view.index?.rows.mark
@@ -57,7 +57,7 @@ struct Scan: ~Copyable {
             hasSplit
             ? try Scan.findings(of: view, splitAt: count / 2)
             : try ScanShard(0..<count, of: view).look()
-        if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
+        if let refusal = ManifestError(findings.disputes) { throw refusal }
         try findings.leaveRespelledOrphans(of: view)
         try view.useTree(for: &findings)
         // Only now: no bytes may be taken from what could not be read.

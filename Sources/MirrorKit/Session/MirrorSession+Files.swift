@@ -33,7 +33,7 @@ extension MirrorSession {
     /// Passes a file's path to the body; no session of this process replaces, moves or removes the file
     /// while the body runs.
     ///
-    /// A landing that waits for the file goes before readers that come later. A run that the body asks
+    /// A promotion that waits for the file goes before readers that come later. A run that the body asks
     /// for, or a task that it begins, does not wait for the body: where that run would change the file,
     /// the resource has failed, with `locked`. If this session holds the root's lock, the use is noted
     /// for eviction. Throws `MirrorError` with `notThere` where no file is, and with `cancelled` if the

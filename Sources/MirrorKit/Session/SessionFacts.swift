@@ -65,7 +65,7 @@ extension MirrorError {
     public init(wrapping error: any Error) {
         switch error {
         case let error as MirrorError: self = error
-        case let refusal as ManifestRefusal:
+        case let refusal as ManifestError:
             self.init(
                 .manifestInvalid,
                 refusal.diagnostics.first?.description ?? "The manifest is invalid.",

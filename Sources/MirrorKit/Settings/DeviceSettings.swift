@@ -37,7 +37,7 @@ package struct DeviceSettings: Sendable {
 
     /// Reads the settings of a root; there are none where there is no root or no file.
     ///
-    /// Throws `ManifestRefusal` with the places of what is wrong, or `MirrorError` with `rootUnusable`
+    /// Throws `ManifestError` with the places of what is wrong, or `MirrorError` with `rootUnusable`
     /// or `inputOutput`.
     package init(ofRoot root: String?) throws {
         let location = try RootLocation(root: root)
@@ -62,8 +62,8 @@ package struct DeviceSettings: Sendable {
     /// The settings of a place that cannot be a root: none.
     package init() { path = "" }
 
-    /// Settings as a text has them. Throws `ManifestRefusal`.
-    package init(text: String, path: String) throws(ManifestRefusal) {
+    /// Settings as a text has them. Throws `ManifestError`.
+    package init(text: String, path: String) throws(ManifestError) {
         self.path = path
         settings = try DeviceSettings.parse(Array(text.utf8), file: path)
     }
@@ -71,17 +71,17 @@ package struct DeviceSettings: Sendable {
     private static let name = ".mirror/settings.json"
     private static let longest = 1 << 20
 
-    private static func parse(_ bytes: [UInt8], file: String) throws(ManifestRefusal) -> [Setting] {
+    private static func parse(_ bytes: [UInt8], file: String) throws(ManifestError) -> [Setting] {
         let tree = try JSONTree(bytes, file: file)
         guard case .object(let members) = tree.value else {
-            throw ManifestRefusal(
+            throw ManifestError(
                 file: file, at: tree.place,
                 "the settings are an object, such as { \"jobs\": 4 }")
         }
         var settings: [Setting] = []
         for member in members {
             guard let value = Value(member.value) else {
-                throw ManifestRefusal(
+                throw ManifestError(
                     file: file, at: member.value.place,
                     "\(member.key): write a text, a number, true, false, or a list of texts")
             }
@@ -94,8 +94,8 @@ package struct DeviceSettings: Sendable {
     }
 
     /// The error of a setting that is wrong, with its place in the file.
-    package func refusal(of setting: Setting, _ message: String) -> ManifestRefusal {
-        ManifestRefusal(
+    package func refusal(of setting: Setting, _ message: String) -> ManifestError {
+        ManifestError(
             file: path, at: TextPosition(line: setting.line, column: setting.column), message)
     }
 

@@ -17,7 +17,7 @@ struct FileSource: Sendable {
     private let status: FileStatus
 
     /// Looks at a regular file; blocks.
-    init(path: String) throws(Refusal) {
+    init(path: String) throws(ResponseError) {
         self.path = path
         do throws(Errno) {
             status = try FileSource.open(path).status(path: path)
@@ -25,7 +25,7 @@ struct FileSource: Sendable {
             throw FileSource.refusal(error)
         }
         guard status.isFile else {
-            throw Refusal(.sourceFileUnreadable, "it is not a regular file")
+            throw ResponseError(.sourceFileUnreadable, "it is not a regular file")
         }
     }
 
@@ -37,8 +37,8 @@ struct FileSource: Sendable {
         return Descriptor(owning: number)
     }
 
-    private static func refusal(_ error: Errno) -> Refusal {
-        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    private static func refusal(_ error: Errno) -> ResponseError {
+        ResponseError(.sourceFileUnreadable, "it cannot be read: \(error)")
     }
 
     /// The size in bytes when it was looked at.
@@ -219,7 +219,7 @@ enum FileNews: Sendable {
     /// Its bytes were copied: into memory, or into the part where the bytes are nil.
     case copied([UInt8]?, length: Int64)
     /// It cannot be used.
-    case refused(Refusal)
+    case refused(ResponseError)
     /// It changed while it was read, could not be read to its end, or no thread can read it now.
     case failed(TransportFailure)
     /// The bytes could not be written.
@@ -273,9 +273,9 @@ final class FileReadings {
     /// Looks at a source file.
     func look(at path: String, for transfer: Transfer) {
         submit(for: transfer) { reading in
-            do throws(Refusal) {
+            do throws(ResponseError) {
                 return .found(
-                    try reading.asking { () throws(Refusal) in try FileSource(path: path) })
+                    try reading.asking { () throws(ResponseError) in try FileSource(path: path) })
             } catch { return .refused(error) }
         }
     }

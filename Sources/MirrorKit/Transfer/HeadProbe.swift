@@ -122,7 +122,7 @@ final class HeadProbe {
             return fail(question, failure(of: end))
         }
         if (300..<400).contains(head.status), let location = head.redirectLocation {
-            do throws(Refusal) {
+            do throws(ResponseError) {
                 try question.redirection.follow(head, to: location, at: SystemClock.now())
             } catch { return fail(question, error) }
             reports[number].redirects.append(question.redirection.url.description)
@@ -141,14 +141,14 @@ final class HeadProbe {
         reports[number].name = reports[number].name ?? url.lastSegment
     }
 
-    private func failure(of end: WireEnd) -> Refusal {
+    private func failure(of end: WireEnd) -> ResponseError {
         if case .refused(let refusal) = end.active.finding { return refusal }
-        if let failure = end.failure { return Refusal(failure.code, failure.cause) }
-        return Refusal(.malformedResponse, "the server answered nothing")
+        if let failure = end.failure { return ResponseError(failure.code, failure.cause) }
+        return ResponseError(.malformedResponse, "the server answered nothing")
     }
 
     /// Ends a question; the facts from an earlier answer stay in the report.
-    private func fail(_ question: Question, _ refusal: Refusal) {
+    private func fail(_ question: Question, _ refusal: ResponseError) {
         // A server that answered HEAD counts as one that answers, even if it breaks off the GET.
         if question.isFirstByte, reports[question.number].isGood { return }
         let url = question.redirection.url
@@ -163,7 +163,7 @@ final class HeadProbe {
         for question in running.values where now >= question.end {
             running[question.number] = nil
             if let active = question.active { wire.end(active) }
-            fail(question, Refusal(.stalled, "no answer came for \(patience) s"))
+            fail(question, ResponseError(.stalled, "no answer came for \(patience) s"))
         }
     }
 }

@@ -159,7 +159,7 @@ extension TransferEngine {
         guard let path = plan.url.filePath else {
             transfer.state = .working
             return decide(transfer) {
-                $0.refused(Refusal(.sourceFileUnreadable, "its path cannot be a file's"))
+                $0.refused(ResponseError(.sourceFileUnreadable, "its path cannot be a file's"))
             }
         }
         work.files.look(at: path, for: transfer)
@@ -260,7 +260,7 @@ extension TransferEngine {
             return fail(transfer, error)
         }
         transfer.countRequests()
-        let content: Landing.Content
+        let content: Promotion.Content
         do throws(Errno) {
             content =
                 if let file = body.file { .part(body.record.name, try file.stamp()) } else {

@@ -278,7 +278,7 @@ extension TransferEngine {
     /// Ends a response that cannot be trusted: before its body, or at its trailers.
     ///
     /// What came before the trailers is in hand, as after an interruption; a pin vouches for it.
-    private func refused(_ transfer: Transfer, _ refusal: Refusal) {
+    private func refused(_ transfer: Transfer, _ refusal: ResponseError) {
         guard transfer.machine?.reception != nil, let body = transfer.body else {
             return decide(transfer) { $0.refused(refusal) }
         }

@@ -12,7 +12,7 @@ final class TransferSegments {
         /// Something failed on this side of the engine.
         case failed(MirrorError)
         /// The source has another version now.
-        case changed(Refusal)
+        case changed(ResponseError)
         /// No connection is left, with `length` bytes in hand from the start.
         case concluded(SegmentSet.Conclusion, length: Int64)
     }
@@ -188,9 +188,9 @@ extension TransferSegments: ActiveRequest.Listener {
         else { return false }
         engine.register.dispatcher.answered(at: helper.host)
         let now = engine.work.clock.now()
-        guard let verdict = state.answered(head, on: id, at: now) else { return false }
-        guard case .receive(let reception) = verdict else {
-            active.find(.judged(verdict))
+        guard let action = state.answered(head, on: id, at: now) else { return false }
+        guard case .receive(let reception) = action else {
+            active.find(.judged(action))
             return false
         }
         let provenance = reception.answer.provenance
@@ -231,7 +231,7 @@ extension TransferSegments {
     }
 
     /// Ends all connections: the transfer is paused, or its own response was refused amid its body.
-    func breakOff(_ refusal: Refusal? = nil) -> Event? {
+    func breakOff(_ refusal: ResponseError? = nil) -> Event? {
         do throws(MirrorError) { for id in state.helpers.keys { try close(id) } } catch {
             return .failed(error)
         }
@@ -275,7 +275,7 @@ extension TransferSegments {
         case .judged(.follow) where move(id):
             engine.unreviewed.insert(transfer.job.id)
             return nil
-        case .judged(let verdict): note(id, verdict, failure)
+        case .judged(let action): note(id, action, failure)
         case .refused, .acted, .exceeded, .cut, .misplaced, nil: note(id, nil, failure)
         }
         do throws(MirrorError) {
@@ -299,10 +299,10 @@ extension TransferSegments {
 
     /// Notes in the dispatcher what the end of a further connection means for its host.
     private func note(
-        _ id: Int, _ verdict: SegmentMachine.Action?, _ failure: TransportFailure?
+        _ id: Int, _ action: SegmentMachine.Action?, _ failure: TransportFailure?
     ) {
         guard let host = state.helpers[id]?.host,
-            let found = state.ended(id, verdict, failure)
+            let found = state.ended(id, action, failure)
         else { return }
         if let protocols = found.protocols {
             engine.register.dispatcher.know(protocols, of: host)

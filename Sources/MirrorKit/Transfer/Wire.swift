@@ -95,7 +95,7 @@ final class ActiveRequest {
     /// A result that the callbacks found before the wire reported the end of the request.
     enum Finding {
         /// Its head cannot be trusted.
-        case refused(Refusal)
+        case refused(ResponseError)
         /// The head decides alone: the next action of the transfer.
         case acted(TransferAction)
         /// The head decides alone: the verdict for a further connection.
@@ -219,10 +219,11 @@ final class ActiveRequest {
             let limit = ActiveRequest.headerLimit >> 10
             find(
                 .refused(
-                    Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
+                    ResponseError(
+                        .malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
-        do throws(Refusal) {
+        do throws(ResponseError) {
             guard let head = try collector.take(line: line) else { return true }
             version = head.version
             if sharesConnection, head.version != .http2 { misplace() }

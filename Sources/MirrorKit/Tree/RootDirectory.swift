@@ -46,12 +46,14 @@ final class RootDirectory: Sendable {
             : -ENOSYS
         hasOpenat2 = probe >= 0
         if probe >= 0 { close(probe) }
-        for name in Area.allCases.map(\.rawValue) + [".mirror"] { try refuseObstacle(named: name) }
+        for name in Area.allCases.map(\.rawValue) + [".mirror"] {
+            try refuseWhatIsNoFile(named: name)
+        }
     }
 
     /// Refuses a root in which something other than a folder has the name of one that mirror makes:
     /// every resource in it would fail for the same reason.
-    private func refuseObstacle(named name: String) throws(MirrorError) {
+    private func refuseWhatIsNoFile(named name: String) throws(MirrorError) {
         let status = try? FileStatus(folder: descriptor.number, name: name, path: name)
         guard let status, status.kind != .folder else { return }
         let kind = status.kind?.rawValue ?? "file"

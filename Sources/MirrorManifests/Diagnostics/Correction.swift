@@ -27,7 +27,7 @@ extension Correction {
 
     /// A digest without the name of its algorithm before it.
     static func digest(
-        _ text: String, _ algorithm: DigestAlgorithm, _ flaw: DigestFlaw
+        _ text: String, _ algorithm: DigestAlgorithm, _ flaw: DigestError
     ) -> Correction? {
         guard case .prefixed(let prefix) = flaw else { return nil }
         let digits = String(text.dropFirst(prefix.count))
@@ -50,7 +50,7 @@ extension Correction {
     }
 
     /// A URL with its spaces encoded.
-    static func url(_ text: String, _ flaw: URLFlaw.Reason) -> Correction? {
+    static func url(_ text: String, _ flaw: SourceURLError.Reason) -> Correction? {
         guard case .character(" ") = flaw, text.first != " ", text.last != " ",
             !text.contains("?"), !text.contains("@")
         else { return nil }
@@ -138,19 +138,19 @@ package struct ManifestCorrection {
 
     private static func errors(
         in bytes: [UInt8], _ label: String, _ origin: ManifestOrigin
-    ) throws -> ManifestRefusal? {
+    ) throws -> ManifestError? {
         do {
             _ = try ManifestReader.read(
                 bytes, label: label, origin: origin, mostErrors: mostErrors)
             return nil
-        } catch let refusal as ManifestRefusal { return refusal }
+        } catch let refusal as ManifestError { return refusal }
     }
 }
 
-extension ManifestRefusal {
+extension ManifestError {
     /// Whether a text has fewer errors, or was read further before it had to be given up.
-    fileprivate func isNearerToTheEnd(than other: ManifestRefusal) -> Bool {
-        let count = { (refusal: ManifestRefusal) in refusal.diagnostics.count + refusal.omitted }
+    fileprivate func isNearerToTheEnd(than other: ManifestError) -> Bool {
+        let count = { (refusal: ManifestError) in refusal.diagnostics.count + refusal.omitted }
         guard let last = diagnostics.last?.place, let otherLast = other.diagnostics.last?.place
         else { return false }
         return count(self) < count(other) || last > otherLast

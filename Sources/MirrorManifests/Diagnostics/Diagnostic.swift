@@ -55,7 +55,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The refusal of a manifest, with all its errors up to a limit.
-public struct ManifestRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The errors in the order of the manifest, at most `DiagnosticLog.limit` of them.
     public let diagnostics: [Diagnostic]
     /// How many more errors there are.
@@ -201,10 +201,10 @@ package final class DiagnosticLog {
     var warnings: [Diagnostic] { finished(warningEntries) }
 
     /// The refusal with the errors; nil if there are none.
-    package var refusal: ManifestRefusal? {
+    package var refusal: ManifestError? {
         guard errorCount > 0 else { return nil }
         let sorted = errorEntries.sorted { $0.diagnostic.place < $1.diagnostic.place }
-        return ManifestRefusal(
+        return ManifestError(
             diagnostics: finished(sorted), omitted: errorCount - errorEntries.count)
     }
 

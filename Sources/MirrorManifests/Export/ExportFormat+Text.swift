@@ -3,7 +3,7 @@ package import MirrorModel
 extension ExportFormat {
     /// Writes the text that another program reads, in constant memory: chunks of about 64 KiB.
     ///
-    /// A folder has none. Throws `ManifestRefusal` for what the notation cannot hold.
+    /// A folder has none. Throws `ManifestError` for what the notation cannot hold.
     ///
     /// - Parameter root: the root's path.
     package func write(

@@ -73,7 +73,7 @@ private final class BucketDialect: ListDialect {
         let others = (url.query ?? "").split(separator: "&").filter { !$0.hasPrefix(name + "=") }
         let query = (others + [name + "=" + SourceURL.queryValue(value)[...]])
             .joined(separator: "&")
-        do throws(URLFlaw) {
+        do throws(SourceURLError) {
             collector.parts.append(.page(try SourceURL("?" + query, relativeTo: url)))
         } catch {
             collector.log.error(
@@ -103,7 +103,7 @@ private final class BucketDialect: ListDialect {
 /// The base of the dialects of lists, in which only some elements matter.
 ///
 /// The element that describes a file is the entry. Its texts and attributes are collected by the
-/// path of names beneath it.
+/// path of names below it.
 class ListDialect: XMLDialect {
     let collector: ListCollector
     /// Names of the open elements, from the root.

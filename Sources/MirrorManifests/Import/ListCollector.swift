@@ -309,7 +309,7 @@ struct ListEntry {
     /// A file that is described at a place.
     init(at place: TextPosition) { self.place = place }
 
-    /// A file whose path, and whose URL beneath the base, are one name.
+    /// A file whose path, and whose URL below the base, are one name.
     init(named name: ListWord) {
         place = name.place
         path = name
@@ -391,7 +391,7 @@ extension LeftOutEntry {
     }
 }
 
-extension ManifestRefusal {
+extension ManifestError {
     /// The refusal of a list for the entries that are left out of it.
     package init(leftOut: [LeftOutEntry], of label: String) {
         let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in

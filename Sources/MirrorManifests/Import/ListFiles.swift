@@ -57,7 +57,9 @@ package struct ListFiles {
     private static let mostRounds = 16
 
     /// The positions of the files that flaws leave out, and why.
-    private static func reasons(of flaws: [ManifestFlaw], in manifest: Manifest) -> [Int: String] {
+    private static func reasons(of flaws: [ManifestRuleError], in manifest: Manifest) -> [Int:
+        String]
+    {
         var reasons: [Int: String] = [:]
         var folders: [String: String] = [:]
         for flaw in flaws {

@@ -427,7 +427,7 @@ final class TOMLTable {
 
     init(at place: TextPosition, kind: Kind) { (self.place, self.kind) = (place, kind) }
 
-    /// The table beneath a key, made where there is none; nil if something else is there.
+    /// The table below a key, made where there is none; nil if something else is there.
     func descend(_ key: ListWord, as kind: Kind) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: key.place, kind: kind == .header ? .implied : kind)

@@ -28,8 +28,8 @@ package struct JSONTree: Sendable {
     /// The positions of the members of an object with many.
     private let positions: [String: Int]?
 
-    /// Reads a whole document. Throws `ManifestRefusal`, whose diagnostics name `file`.
-    package init(_ bytes: [UInt8], file: String) throws(ManifestRefusal) {
+    /// Reads a whole document. Throws `ManifestError`, whose diagnostics name `file`.
+    package init(_ bytes: [UInt8], file: String) throws(ManifestError) {
         let log = DiagnosticLog(file: file)
         var tree: JSONTree?
         do {
@@ -40,7 +40,7 @@ package struct JSONTree: Sendable {
             tree = nil
         }
         guard let tree, log.refusal == nil else {
-            throw log.refusal ?? ManifestRefusal(diagnostics: [], omitted: 0)
+            throw log.refusal ?? ManifestError(diagnostics: [], omitted: 0)
         }
         self = tree
     }
@@ -130,14 +130,14 @@ package struct JSONFields {
     private let file: String
 
     /// Takes an object; refuses one that has other keys than these.
-    package init(_ tree: JSONTree, keys: [String], file: String) throws(ManifestRefusal) {
+    package init(_ tree: JSONTree, keys: [String], file: String) throws(ManifestError) {
         (self.tree, self.file) = (tree, file)
         guard case .object(let members) = tree.value else {
             throw refusal(of: tree, "an object belongs here")
         }
         for member in members where !keys.contains(member.key) {
             let nearest = NearestName.suggestion(for: member.key, among: keys)
-            throw ManifestRefusal(
+            throw ManifestError(
                 file: file, at: member.place,
                 "\(Quoted(member.key)): there is no such key here"
                     + (nearest.map { ". Write \($0)?" } ?? ""))
@@ -145,32 +145,32 @@ package struct JSONFields {
     }
 
     /// The refusal of a value, with its place.
-    package func refusal(of value: JSONTree, _ message: String) -> ManifestRefusal {
-        ManifestRefusal(file: file, at: value.place, message)
+    package func refusal(of value: JSONTree, _ message: String) -> ManifestError {
+        ManifestError(file: file, at: value.place, message)
     }
 
     /// The value of a key that must be there.
-    package func value(_ key: String) throws(ManifestRefusal) -> JSONTree {
+    package func value(_ key: String) throws(ManifestError) -> JSONTree {
         guard let value = tree[key] else { throw refusal(of: tree, "the key \(key) is missing") }
         return value
     }
 
     /// The fields of the object at a key that must be there.
-    package func object(_ key: String, keys: [String]) throws(ManifestRefusal) -> JSONFields {
+    package func object(_ key: String, keys: [String]) throws(ManifestError) -> JSONFields {
         try JSONFields(try value(key), keys: keys, file: file)
     }
 
     /// The same for a key that may be missing.
     package func optionalObject(
         _ key: String, keys: [String]
-    ) throws(ManifestRefusal) -> JSONFields? {
+    ) throws(ManifestError) -> JSONFields? {
         tree[key] == nil ? nil : try object(key, keys: keys)
     }
 
     /// The fields of each object of the list at a key; none where there is no list.
     package func objects(
         _ key: String, keys: [String]
-    ) throws(ManifestRefusal) -> [JSONFields] {
+    ) throws(ManifestError) -> [JSONFields] {
         var fields: [JSONFields] = []
         for element in try list(key) {
             fields.append(try JSONFields(element, keys: keys, file: file))
@@ -181,7 +181,7 @@ package struct JSONFields {
     /// The text of a key, read by a closure that returns nil for what it does not take.
     package func text<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
-    ) throws(ManifestRefusal) -> Value {
+    ) throws(ManifestError) -> Value {
         let value = try value(key)
         guard let text = value.string, let result = read(text) else {
             throw refusal(of: value, "\(key): write \(right)")
@@ -192,14 +192,14 @@ package struct JSONFields {
     /// The same for a key that may be missing.
     package func optionalText<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
-    ) throws(ManifestRefusal) -> Value? {
+    ) throws(ManifestError) -> Value? {
         tree[key] == nil ? nil : try text(key, right, read)
     }
 
     /// The texts of a list; none where the key is missing.
     package func texts<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
-    ) throws(ManifestRefusal) -> [Value] {
+    ) throws(ManifestError) -> [Value] {
         var values: [Value] = []
         for element in try list(key) {
             guard let text = element.string, let value = read(text) else {
@@ -211,7 +211,7 @@ package struct JSONFields {
     }
 
     /// A whole number of at least 0.
-    package func size(_ key: String) throws(ManifestRefusal) -> Int64 {
+    package func size(_ key: String) throws(ManifestError) -> Int64 {
         let number = try number(key)
         guard number >= 0 else {
             throw refusal(of: try value(key), "\(key): write a number of at least 0")
@@ -220,12 +220,12 @@ package struct JSONFields {
     }
 
     /// The same for a key that may be missing.
-    package func optionalSize(_ key: String) throws(ManifestRefusal) -> Int64? {
+    package func optionalSize(_ key: String) throws(ManifestError) -> Int64? {
         tree[key] == nil ? nil : try size(key)
     }
 
     /// A whole number that fits in 64 bits.
-    package func number(_ key: String) throws(ManifestRefusal) -> Int64 {
+    package func number(_ key: String) throws(ManifestError) -> Int64 {
         let value = try value(key)
         guard let number = value.int else {
             throw refusal(of: value, "\(key): write a whole number")
@@ -234,12 +234,12 @@ package struct JSONFields {
     }
 
     /// The same for a key that may be missing.
-    package func optionalNumber(_ key: String) throws(ManifestRefusal) -> Int64? {
+    package func optionalNumber(_ key: String) throws(ManifestError) -> Int64? {
         tree[key] == nil ? nil : try number(key)
     }
 
     /// True or false; false where the key is missing.
-    package func flag(_ key: String) throws(ManifestRefusal) -> Bool {
+    package func flag(_ key: String) throws(ManifestError) -> Bool {
         guard let value = tree[key] else { return false }
         guard let flag = value.bool else {
             throw refusal(of: value, "\(key): write true or false")
@@ -247,7 +247,7 @@ package struct JSONFields {
         return flag
     }
 
-    private func list(_ key: String) throws(ManifestRefusal) -> [JSONTree] {
+    private func list(_ key: String) throws(ManifestError) -> [JSONTree] {
         guard let value = tree[key] else { return [] }
         guard case .array(let elements) = value.value else {
             throw refusal(of: value, "\(key): write a list")

@@ -41,7 +41,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Whether a wanted file goes into an export, and under which name.
-package enum ExportVerdict: Sendable, Hashable {
+package enum ExportDecision: Sendable, Hashable {
     /// It does; the name is relative to the root, or to the folder that is made.
     case take(name: String)
     /// It is not of the kind that the format is for.
@@ -56,7 +56,7 @@ extension ExportFormat {
     /// - Parameters:
     ///   - resource: the resource, with what the index knows of its bytes.
     ///   - isThere: whether the tree has a file at the target, of the version that is wanted.
-    package func verdict(on resource: Resource, isThere: Bool) -> ExportVerdict {
+    package func decision(on resource: Resource, isThere: Bool) -> ExportDecision {
         if needsFiles {
             guard let name = name(for: resource) else { return .pass }
             if !isThere { return .omit(.notThere) }
@@ -138,7 +138,7 @@ extension Resource {
 public struct ExportReport: Sendable, Hashable {
     /// What was made.
     public var format: ExportFormat
-    /// Where it was written; nil for a text that was handed on.
+    /// Where it was written; nil for a text that was passed to the caller.
     public var output: String?
     /// The files in it.
     public var files = 0

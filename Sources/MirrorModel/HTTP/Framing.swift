@@ -21,7 +21,7 @@ package enum Framing: Sendable, Hashable {
     }
 
     /// Judges a head; throws the flaw for which it is refused.
-    package static func judge(_ head: ResponseHead) throws(Refusal) -> Framing {
+    package static func judge(_ head: ResponseHead) throws(ResponseError) -> Framing {
         if head.hasSeveral(.entityTag) {
             throw .untrusted("it sent ETag twice", status: head.status)
         }
@@ -43,7 +43,7 @@ package enum Framing: Sendable, Hashable {
         return .unbounded
     }
 
-    private static func contentLength(_ head: ResponseHead) throws(Refusal) -> Int64? {
+    private static func contentLength(_ head: ResponseHead) throws(ResponseError) -> Int64? {
         guard let first = head.first(.contentLength) else { return nil }
         // Nearly every response has one length, and that is a number.
         if !head.hasSeveral(.contentLength), let value = DecimalDigits.value(of: first) {
@@ -63,10 +63,10 @@ package enum Framing: Sendable, Hashable {
     }
 }
 
-extension Refusal {
+extension ResponseError {
     /// The head of a response cannot be trusted; `flaw` is the middle of a sentence.
-    package static func untrusted(_ flaw: String, status: Int? = nil) -> Refusal {
-        Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)", status: status)
+    package static func untrusted(_ flaw: String, status: Int? = nil) -> ResponseError {
+        ResponseError(.malformedResponse, "the answer cannot be trusted: \(flaw)", status: status)
     }
 }
 

@@ -35,10 +35,10 @@ package struct Redirection: Sendable, Hashable {
     ///   - location: where it leads, as the text of a URL reference.
     package mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant
-    ) throws(Refusal) {
+    ) throws(ResponseError) {
         let status = head.status
         guard hops < Redirection.limit else {
-            throw Refusal(
+            throw ResponseError(
                 .tooManyRedirects, "the server redirected more than \(Redirection.limit) times",
                 status: status)
         }
@@ -109,8 +109,8 @@ package struct Redirection: Sendable, Hashable {
         return text[(start + 2)...].firstIndex(where: ends.contains) ?? text.endIndex
     }
 
-    private func refused(_ what: String, _ status: Int) -> Refusal {
-        Refusal(.redirectRefused, "the server redirects \(what)", status: status)
+    private func refused(_ what: String, _ status: Int) -> ResponseError {
+        ResponseError(.redirectRefused, "the server redirects \(what)", status: status)
     }
 }
 

@@ -7,26 +7,26 @@ package enum ResponseEvaluation: Sendable {
     /// The part has all bytes of the current version.
     case partIsComplete
     /// The response cannot continue the part: it is dropped, and the file requested again.
-    case startOver(Refusal)
+    case startOver(ResponseError)
     /// The response cannot be believed: the file is requested without a condition.
-    case askPlainly(Refusal)
+    case askPlainly(ResponseError)
     /// The response may carry only the range that was asked for, though it says that it is the whole
     /// file: it is dropped with the part, and the source is asked without ranges from now on.
-    case askWhole(Refusal)
+    case askWhole(ResponseError)
     /// The server may refuse the range, and not the request: it is made once more without one.
-    case askWithoutRange(Refusal)
+    case askWithoutRange(ResponseError)
     /// The end of the body would prove nothing over HTTP/2: the file is requested over HTTP/1.1.
-    case askUnshared(Refusal)
+    case askUnshared(ResponseError)
     /// The bytes are elsewhere.
     case redirect(location: String)
     /// A temporary failure, with the seconds that the server asks to wait.
-    case retry(Refusal, after: Int64?)
+    case retry(ResponseError, after: Int64?)
     /// The source cannot serve the file in this run.
-    case refuse(Refusal)
+    case refuse(ResponseError)
 }
 
 /// The reason for refusing a response, as the middle of a sentence and for scripts.
-package struct Refusal: Sendable, Hashable, Error {
+package struct ResponseError: Sendable, Hashable, Error {
     /// The kind of failure.
     package var code: FailureCode
     /// The cause, e.g. `the server answered 404`.
@@ -102,7 +102,7 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
             guard let location = head.redirectLocation else {
                 let what = head.has(.location) ? "with an empty or a second" : "without a"
                 return .refuse(
-                    Refusal(
+                    ResponseError(
                         .httpStatus, "the server answered \(head.status) \(what) Location",
                         status: head.status))
             }
@@ -115,10 +115,11 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
         }
     }
 
-    func status(_ head: ResponseHead) -> Refusal {
+    func status(_ head: ResponseHead) -> ResponseError {
         // Only a proxy answers 407 (RFC 9110 §15.5.8). Without TLS its other statuses look like the server's.
         let sender = head.status == 407 ? "proxy" : "server"
-        return Refusal(.httpStatus, "the \(sender) answered \(head.status)", status: head.status)
+        return ResponseError(
+            .httpStatus, "the \(sender) answered \(head.status)", status: head.status)
     }
 }
 
@@ -168,14 +169,14 @@ extension ResponseEvaluator {
         if framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
             if head.version == .http2 {
                 return .askUnshared(
-                    Refusal(
+                    ResponseError(
                         .unverifiable,
                         "the server gives no length, and over HTTP/2 the end of a body does not show that it is complete"
                     ))
             }
             if policy.isStrict {
                 return .refuse(
-                    Refusal(
+                    ResponseError(
                         .unverifiable,
                         "the server gives no length, and the manifest neither a size nor a digest"))
             }
@@ -291,7 +292,7 @@ extension ResponseEvaluator {
     /// Why a range belongs to another version than the part.
     ///
     /// Nil when it belongs to the same version, or a pin decides.
-    private func versionChange(_ head: ResponseHead, _ part: PartState) -> Refusal? {
+    private func versionChange(_ head: ResponseHead, _ part: PartState) -> ResponseError? {
         guard let first = part.provenances.first, first == provenance else {
             // With a pin another source may continue the part, and its validators mean nothing
             // here.
@@ -311,7 +312,7 @@ extension ResponseEvaluator {
     }
 
     /// Refuses an encoding that nothing shows to be the file itself.
-    private func refusedCoding(_ head: ResponseHead) -> Refusal? {
+    private func refusedCoding(_ head: ResponseHead) -> ResponseError? {
         guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
         let codings = head.contentCodings.filter { !isNoCoding($0) }
         if codings.isEmpty { return nil }
@@ -321,7 +322,7 @@ extension ResponseEvaluator {
             return nil
         }
         let words = codings.joined(separator: ", ")
-        return Refusal(
+        return ResponseError(
             .encodingRefused, "the body is encoded as \(Quoted(words))", status: head.status,
             expected: "identity", actual: words)
     }
@@ -332,7 +333,7 @@ extension ResponseEvaluator {
     }
 
     /// Refuses a media type that the file cannot have.
-    private func refusedType(_ head: ResponseHead, _ type: String?) -> Refusal? {
+    private func refusedType(_ head: ResponseHead, _ type: String?) -> ResponseError? {
         guard let type else { return nil }
         if let wanted = expectation.mediaType, !wanted.contains(type) {
             return typeRefusal(head, type, expected: wanted.description)
@@ -345,17 +346,19 @@ extension ResponseEvaluator {
 
     /// The refusal of a page of HTML in the place of a file that is none, as a captive portal or a
     /// login sends it; nil for other answers.
-    private func page(_ head: ResponseHead, _ type: String?) -> Refusal? {
+    private func page(_ head: ResponseHead, _ type: String?) -> ResponseError? {
         guard let type, MediaRange.isPage(type), let target,
             Expectation.refusesHTML(at: target, replacing: nil)
         else { return nil }
         return typeRefusal(head, type, expected: nil)
     }
 
-    private func typeRefusal(_ head: ResponseHead, _ type: String, expected: String?) -> Refusal {
+    private func typeRefusal(_ head: ResponseHead, _ type: String, expected: String?)
+        -> ResponseError
+    {
         let wanted = expected.map { ", not \($0)" } ?? ", which this file cannot be"
         let isPage = MediaRange.isPage(type)
-        var refusal = Refusal(
+        var refusal = ResponseError(
             .typeMismatch,
             "the server answered with \(Quoted(type))" + wanted
                 + (isPage ? "; the network may want a login" : ""),
@@ -364,26 +367,28 @@ extension ResponseEvaluator {
         return refusal
     }
 
-    private func refusedSize(_ total: Int64) -> Refusal? {
+    private func refusedSize(_ total: Int64) -> ResponseError? {
         guard expectation.size == nil, let limit = policy.sizeLimit, total > limit else {
             return nil
         }
-        return Refusal(
+        return ResponseError(
             .tooLarge, "the file has \(Counted(total, "byte")), the limit is \(limit)",
             expected: String(limit), actual: String(total))
     }
 
-    private func sizeRefusal(declared: Int64, promised: Int64) -> Refusal {
-        Refusal(
+    private func sizeRefusal(declared: Int64, promised: Int64) -> ResponseError {
+        ResponseError(
             .sizeMismatch,
             "the server promises \(Counted(promised, "byte")), the manifest says \(declared)",
             expected: String(declared), actual: String(promised))
     }
 
-    private func malformed(_ cause: String) -> Refusal { Refusal(.malformedResponse, cause) }
+    private func malformed(_ cause: String) -> ResponseError {
+        ResponseError(.malformedResponse, cause)
+    }
 
-    private func changed(_ cause: String) -> Refusal {
-        Refusal(.sourceChanged, "the file changed at its source: " + cause)
+    private func changed(_ cause: String) -> ResponseError {
+        ResponseError(.sourceChanged, "the file changed at its source: " + cause)
     }
 }
 
@@ -437,21 +442,21 @@ extension ResponseEvaluator {
             }
         guard owner == answer.provenance else {
             return .askPlainly(
-                Refusal(
+                ResponseError(
                     .malformedResponse, "the server answered 304 for a file of another place",
                     status: 304))
         }
         let tag = answer.validators.entityTag
         if head.has(.entityTag), tag == nil || tag != condition.validators.entityTag {
             return .askPlainly(
-                Refusal(
+                ResponseError(
                     .malformedResponse, "the server answered 304 with another ETag", status: 304))
         }
         if condition.validators.entityTag == nil, head.has(.lastModified),
             answer.validators.lastModified != condition.validators.lastModified
         {
             return .askPlainly(
-                Refusal(
+                ResponseError(
                     .malformedResponse, "the server answered 304 with another Last-Modified",
                     status: 304))
         }
@@ -463,7 +468,7 @@ extension ResponseEvaluator {
 
     /// Takes a 416 as proof of a complete part only when it names the part's length as the whole.
     func judgeUnsatisfied(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
-        let refusal = Refusal(
+        let refusal = ResponseError(
             .sourceChanged, "the server has no bytes from \(plan.offset) on", status: 416)
         guard let part, (try? Framing.judge(head)) != nil,
             case .unsatisfied(let total) = head.contentRange, total == part.length

@@ -287,7 +287,8 @@ package struct HeadCollector: Sendable {
     package init() {}
 
     /// Takes one line with or without its line ending.
-    package mutating func take(line: UnsafeRawBufferPointer) throws(Refusal) -> ResponseHead? {
+    package mutating func take(line: UnsafeRawBufferPointer) throws(ResponseError) -> ResponseHead?
+    {
         if isComplete { return nil }
         let bytes = HeadCollector.withoutEnding(line)
         guard let first = bytes.first else { return try ended() }
@@ -302,13 +303,13 @@ package struct HeadCollector: Sendable {
     }
 
     /// Takes one line in the same way, from an array.
-    package mutating func take(line: [UInt8]) throws(Refusal) -> ResponseHead? {
-        try line.withUnsafeBufferPointer { (line) throws(Refusal) in
+    package mutating func take(line: [UInt8]) throws(ResponseError) -> ResponseHead? {
+        try line.withUnsafeBufferPointer { (line) throws(ResponseError) in
             try take(line: UnsafeRawBufferPointer(line))
         }
     }
 
-    private mutating func ended() throws(Refusal) -> ResponseHead? {
+    private mutating func ended() throws(ResponseError) -> ResponseHead? {
         if let flaw {
             isComplete = true
             throw .untrusted(flaw)

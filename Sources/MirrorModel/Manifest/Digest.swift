@@ -120,7 +120,7 @@ package enum Hex {
 }
 
 /// Why a text is not the digest that it is declared to be.
-public enum DigestFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+public enum DigestError: Error, Sendable, Hashable, CustomStringConvertible {
     /// It has a prefix such as `sha256:` before the digits.
     case prefixed(String)
     /// It has a character that is not a hexadecimal digit.
@@ -148,7 +148,7 @@ public enum DigestFlaw: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension Digest {
     /// Reads the hexadecimal digits of a declared digest. Throws the flaw.
-    public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestFlaw) {
+    public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestError) {
         if let digest = Digest(algorithm, hex: text) {
             self = digest
             return
@@ -175,7 +175,7 @@ extension Digest {
     /// It is the digest of the strongest algorithm that the text names (SRI §3.3.3).
     /// sha1 is read because npm wrote it. An unknown algorithm is skipped if a known one stands beside
     /// it. Options after `?` are ignored, as the specification says.
-    package init(integrity text: String) throws(IntegrityFlaw) {
+    package init(integrity text: String) throws(IntegrityError) {
         var strongest: Digest?
         var unknown: String?
         for metadata in text.split(whereSeparator: { " \t\n\r".contains($0) }) {
@@ -207,7 +207,7 @@ extension Digest {
 }
 
 /// Why a text is no integrity metadata that mirror can use.
-package enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible {
     /// It is not `algorithm-base64`.
     case malformed(String)
     /// It names only algorithms that are not known.

@@ -5,7 +5,7 @@
 public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// URLs, one a line.
     case urls
-    /// The input file of aria2: mirrors of a file on one line, options on the lines beneath.
+    /// The input file of aria2: mirrors of a file on one line, options on the lines below.
     case aria2
     /// `manifest-sha256.txt` of a BagIt bag, or one with another algorithm.
     case bagit

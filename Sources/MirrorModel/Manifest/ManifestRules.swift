@@ -114,7 +114,7 @@ extension [HeaderField] {
 /// Why the resources of a manifest, each sound by itself, cannot be one tree.
 ///
 /// Resources are named by their positions; `first` is the one that comes earlier in the manifest.
-public enum ManifestFlaw: Sendable, Hashable {
+public enum ManifestRuleError: Sendable, Hashable {
     /// Two resources have the same target.
     case equalTargets(first: Int, second: Int)
     /// Two targets would be one file where case, or the form of accents, makes no difference.
@@ -147,7 +147,7 @@ public enum ManifestFlaw: Sendable, Hashable {
     }
 
     /// The flaws in the order of the manifest.
-    package static func inOrder(_ flaws: [ManifestFlaw]) -> [ManifestFlaw] {
+    package static func inOrder(_ flaws: [ManifestRuleError]) -> [ManifestRuleError] {
         flaws.sorted { $0.position < $1.position }
     }
 }
@@ -157,18 +157,18 @@ extension Manifest {
     ///
     /// Empty when there are none. Takes time in proportion to the resources, and 16 bytes for each
     /// while it runs, or 32 where targets and digests are looked at together.
-    public func flaws() -> [ManifestFlaw] {
-        ManifestFlaw.inOrder(flawsOfTargets() + flawsOfDigests())
+    public func flaws() -> [ManifestRuleError] {
+        ManifestRuleError.inOrder(flawsOfTargets() + flawsOfDigests())
     }
 
     /// The flaws of targets that cannot stand beside each other in one tree.
-    package func flawsOfTargets() -> [ManifestFlaw] { resources.collisions() }
+    package func flawsOfTargets() -> [ManifestRuleError] { resources.collisions() }
 
     /// The flaws of requests that are declared to give bytes of two digests.
-    package func flawsOfDigests() -> [ManifestFlaw] { resources.digestContradictions() }
+    package func flawsOfDigests() -> [ManifestRuleError] { resources.digestContradictions() }
 
     /// A flaw as a sentence that names the resources concerned.
-    public func sentence(on flaw: ManifestFlaw) -> String {
+    public func sentence(on flaw: ManifestRuleError) -> String {
         let target = { (position: Int) in Quoted(resources.target(at: position).path) }
         switch flaw {
         case .equalTargets(let first, let second):
@@ -203,7 +203,7 @@ extension Manifest {
 
 extension ResourceTable {
     /// A flaw for each resource that contradicts an earlier one.
-    fileprivate func digestContradictions() -> [ManifestFlaw] {
+    fileprivate func digestContradictions() -> [ManifestRuleError] {
         var known = RepeatedHashes(expecting: count)
         forEachRequest { hash, _, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
         known.find()
@@ -215,7 +215,7 @@ extension ResourceTable {
             }
         }
         requests.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
-        var flaws: [ManifestFlaw] = []
+        var flaws: [ManifestRuleError] = []
         var start = 0
         while start < requests.count {
             var end = start + 1
@@ -258,7 +258,7 @@ extension ResourceTable {
 
     /// Compares what resources with requests of one hash declare with what the first of them did.
     private func compare(
-        _ requests: ArraySlice<Request>, _ flaws: inout [ManifestFlaw]
+        _ requests: ArraySlice<Request>, _ flaws: inout [ManifestRuleError]
     ) {
         var first: [(position: Int, method: RequestMethod, url: SourceURL, digest: Digest)] = []
         for request in requests {

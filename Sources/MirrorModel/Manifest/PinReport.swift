@@ -5,7 +5,7 @@ public struct PinFinding: Sendable, Hashable {
     /// The line of the manifest that the resource begins in.
     public var line: Int
     /// The result for the resource.
-    public var verdict: Verdict
+    public var outcome: Outcome
     /// The file's size in bytes; nil when it was not read.
     public var size: Int64?
     /// The file's sha256; nil when it was not read.
@@ -14,7 +14,7 @@ public struct PinFinding: Sendable, Hashable {
     public var isDeclared = false
 
     /// The change of a resource's declarations.
-    public enum Verdict: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
         /// It gains what it does not declare yet.
         case pin(size: Bool, sha256: Bool)
         /// Its declarations are replaced, because another version was fetched.
@@ -22,13 +22,13 @@ public struct PinFinding: Sendable, Hashable {
         /// It declares its size and its sha256 already.
         case keep
         /// There is nothing that it could be pinned to.
-        case leave(Obstacle)
+        case leave(Reason)
         /// Its declarations contradict the file; the text ends a sentence.
         case contradiction(String)
     }
 
     /// Why a resource is left as it is.
-    public enum Obstacle: String, Sendable, Hashable, CaseIterable {
+    public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// mirror put nothing there.
         case notFetched = "not-fetched"
         /// The file is gone.
@@ -51,11 +51,11 @@ public struct PinFinding: Sendable, Hashable {
 
     /// Takes the findings.
     public init(
-        target: Target, line: Int, verdict: Verdict, size: Int64? = nil, sha256: Digest? = nil
+        target: Target, line: Int, outcome: Outcome, size: Int64? = nil, sha256: Digest? = nil
     ) {
         self.target = target
         self.line = line
-        self.verdict = verdict
+        self.outcome = outcome
         self.size = size
         self.sha256 = sha256
     }
@@ -73,9 +73,9 @@ public struct PinFinding: Sendable, Hashable {
         _ resource: Resource, record: IndexRecord?, isOfSource: Bool, size: Int64?,
         digests: [Digest], updates: Bool = false
     ) -> PinFinding {
-        func finding(_ verdict: Verdict) -> PinFinding {
+        func finding(_ outcome: Outcome) -> PinFinding {
             var finding = PinFinding(
-                target: resource.target, line: resource.line, verdict: verdict, size: size,
+                target: resource.target, line: resource.line, outcome: outcome, size: size,
                 sha256: digests.first)
             finding.isDeclared = resource.size != nil && resource.pin != nil
             return finding
@@ -136,13 +136,13 @@ public struct PinReport: Sendable {
 
     /// The resources whose declarations contradict their files; one of them keeps the manifest unchanged.
     public var contradictions: [PinFinding] {
-        findings.filter { if case .contradiction = $0.verdict { true } else { false } }
+        findings.filter { if case .contradiction = $0.outcome { true } else { false } }
     }
 
     /// The resources that gain something, or whose declarations are replaced.
     public var pinned: [PinFinding] {
         findings.filter {
-            switch $0.verdict {
+            switch $0.outcome {
             case .pin, .update: true
             case .keep, .leave, .contradiction: false
             }
@@ -154,7 +154,7 @@ public struct PinReport: Sendable {
 
     /// The resources that are left as they are, because there is nothing to pin them to.
     public var left: [PinFinding] {
-        findings.filter { if case .leave = $0.verdict { true } else { false } }
+        findings.filter { if case .leave = $0.outcome { true } else { false } }
     }
 
     /// Writes the report as one JSON document.
@@ -183,7 +183,7 @@ public struct PinReport: Sendable {
 extension PinFinding {
     fileprivate func writeMembers(to json: inout JSONWriter) {
         let (step, reason, because): (String, String?, String?) =
-            switch verdict {
+            switch outcome {
             case .pin: ("pin", nil, nil)
             case .update: ("update", nil, nil)
             case .keep: ("keep", nil, nil)

@@ -136,7 +136,7 @@ package enum ManifestPlace: Sendable, Hashable {
         if !beside.utf8.contains(UInt8(ascii: "/")) {
             self = .relative("../" + beside)
         } else if folder == "/" {
-            // Every path lies beneath `/`.
+            // Every path lies below `/`.
             self = .absolute(path)
         } else {
             self = .either(relative: "../" + beside, absolute: path)

@@ -132,7 +132,7 @@ extension SourceURL {
 
     /// The URL as a reference to resolve against a folder's URL (RFC 3986 §4.2).
     ///
-    /// Only files beneath the folder get a relative reference: they move with the folder.
+    /// Only files below the folder get a relative reference: they move with the folder.
     public func reference(from folder: SourceURL?) -> String {
         guard let folder, scheme == .file, folder.scheme == .file, folder.path.last == "/",
             path.utf8.starts(with: folder.path.utf8)
@@ -148,7 +148,7 @@ extension SourceURL {
 }
 
 extension SourceURL {
-    /// The reference to a name beneath a folder, in which no byte has a meaning but the slash.
+    /// The reference to a name below a folder, in which no byte has a meaning but the slash.
     package static func reference(toName name: String) -> String {
         var text = Array("./".utf8)
         for byte in name.utf8 {

@@ -8,9 +8,9 @@ public struct Target: Sendable {
     /// The path, `/`-separated, beginning with the area's name.
     public let path: String
 
-    /// Checks a path and makes it a target; throws `TargetFlaw` when it cannot be one.
-    public init(_ path: String) throws(TargetFlaw) {
-        if let reason = Target.flaw(in: path) { throw TargetFlaw(path: path, reason: reason) }
+    /// Checks a path and makes it a target; throws `TargetError` when it cannot be one.
+    public init(_ path: String) throws(TargetError) {
+        if let reason = Target.flaw(in: path) { throw TargetError(path: path, reason: reason) }
         self.path = path
     }
 
@@ -48,13 +48,13 @@ public struct Target: Sendable {
     public var components: [Substring] { path.parts(at: "/") }
 
     /// A target beside this one, in the same folder.
-    public func sibling(named name: String) throws(TargetFlaw) -> Target {
+    public func sibling(named name: String) throws(TargetError) -> Target {
         try Target(folder + "/" + name)
     }
 }
 
 /// A path that cannot be a target, and why.
-public struct TargetFlaw: Error, Sendable, Hashable {
+public struct TargetError: Error, Sendable, Hashable {
     /// The path.
     public let path: String
     /// Why it cannot be a target.
@@ -83,12 +83,12 @@ public struct TargetFlaw: Error, Sendable, Hashable {
     }
 }
 
-extension TargetFlaw: CustomStringConvertible {
+extension TargetError: CustomStringConvertible {
     /// The path, then what is wrong with it and what would be right.
     public var description: String { "\(Quoted(path)): \(reason)" }
 }
 
-extension TargetFlaw.Reason: CustomStringConvertible {
+extension TargetError.Reason: CustomStringConvertible {
     /// What is wrong and what would be right, as the end of a sentence.
     public var description: String {
         switch self {
@@ -113,7 +113,7 @@ extension Target {
     /// The greatest length of a path in bytes; the rest of `PATH_MAX` (4096) is left to the root.
     public static let longestPath = 3072
 
-    package static func flaw(in path: String) -> TargetFlaw.Reason? {
+    package static func flaw(in path: String) -> TargetError.Reason? {
         var path = path
         // Nearly all are sound, and a row of the index is looked at more often than it is made.
         if path.withUTF8(isSound) { return nil }
@@ -155,7 +155,7 @@ extension Target {
     }
 
     /// The flaw of the bytes, which are valid UTF-8; a million paths go through here.
-    private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetFlaw.Reason?
+    private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetError.Reason?
     {
         var start = 0
         var dots = 0
@@ -183,7 +183,7 @@ extension Target {
         return nil
     }
 
-    /// `caches/x` becomes `Caches/x`; anything else that is sound beneath an area, `Caches/…`.
+    /// `caches/x` becomes `Caches/x`; anything else that is sound below an area, `Caches/…`.
     private static func suggestion(for path: String) -> String? {
         guard !path.isEmpty else { return nil }
         if let (first, rest) = path.halves(atFirst: "/"),

@@ -41,7 +41,7 @@ extension PathList {
     /// hashes occur twice can collide, and only those are compared as text. The search takes targets in
     /// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
     /// as new exactly once.
-    package func collisions() -> [ManifestFlaw] {
+    package func collisions() -> [ManifestRuleError] {
         let order = sortedOrder
         var known = RepeatedHashes(expecting: order.count)
         var found = forEachPath(in: order) { known.insert($0.hash) }
@@ -61,8 +61,10 @@ extension PathList {
     }
 
     /// Passes each target, and each folder once, to the body; returns the targets that are equal.
-    private func forEachPath(in order: PathOrder, _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
-        var equal: [ManifestFlaw] = []
+    private func forEachPath(in order: PathOrder, _ body: (Occurrence) -> Void)
+        -> [ManifestRuleError]
+    {
+        var equal: [ManifestRuleError] = []
         var previous: Int?
         var hashes = FoldedHashes()
         for position in order {
@@ -92,8 +94,8 @@ extension PathList {
     }
 
     /// Compares paths with one hash: those alike to the first are flaws, then it goes on with the rest.
-    private func flaws(among group: [Occurrence]) -> [ManifestFlaw] {
-        var found: [ManifestFlaw] = []
+    private func flaws(among group: [Occurrence]) -> [ManifestRuleError] {
+        var found: [ManifestRuleError] = []
         var group = group
         while let first = group.first {
             let firstText = text(first)
@@ -114,7 +116,7 @@ extension PathList {
 
     private func flaw(
         _ a: Occurrence, _ b: Occurrence, _ aText: String, _ bText: String
-    ) -> ManifestFlaw? {
+    ) -> ManifestRuleError? {
         let (a, aText, b, bText) =
             a.position <= b.position ? (a, aText, b, bText) : (b, bText, a, aText)
         let (first, second) = (Int(a.position), Int(b.position))

@@ -35,10 +35,10 @@ public struct HeaderField: Sendable, Hashable {
     ///
     /// Throws for a name that is no token or that mirror sets itself, and for a value with a line
     /// break or another control character. The value of a variable is checked when it is filled in.
-    public init(name: String, value: Template) throws(HeaderFlaw) {
-        if let flaw = HeaderFlaw.ofName(name) { throw flaw }
+    public init(name: String, value: Template) throws(HeaderError) {
+        if let flaw = HeaderError.ofName(name) { throw flaw }
         for case .literal(let text) in value.pieces {
-            if let flaw = HeaderFlaw.ofValue(text) { throw flaw }
+            if let flaw = HeaderError.ofValue(text) { throw flaw }
         }
         self.name = name
         self.value = value
@@ -47,7 +47,7 @@ public struct HeaderField: Sendable, Hashable {
 
 extension Template {
     /// Reads `${NAME}` and `$$`; throws when a dollar sign is neither.
-    public init(_ text: String) throws(TemplateFlaw) {
+    public init(_ text: String) throws(TemplateError) {
         guard text.utf8.contains(UInt8(ascii: "$")) else {
             self.init(literal: text)
             return
@@ -125,7 +125,7 @@ extension Template: CustomStringConvertible {
 }
 
 /// Why a text is not a template.
-public enum TemplateFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+public enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A `$` that neither another `$` nor `{` follows.
     case loneDollar
     /// A `${` without its `}`.
@@ -145,7 +145,7 @@ public enum TemplateFlaw: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Why a name and a value cannot be a header of a request.
-public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name is not a token (RFC 9110 §5.6.2).
     case name(String)
     /// mirror sets a header of this name itself.
@@ -174,7 +174,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The flaw of a header's name; nil when it is sound.
-    package static func ofName(_ name: String) -> HeaderFlaw? {
+    package static func ofName(_ name: String) -> HeaderError? {
         guard FieldScanner.isToken(name.utf8) else { return .name(name) }
         let lowercase = name.lowercased()
         let isReserved =
@@ -184,7 +184,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The flaw of a header's value; nil when it is sound.
-    package static func ofValue(_ value: String) -> HeaderFlaw? {
+    package static func ofValue(_ value: String) -> HeaderError? {
         for scalar in value.unicodeScalars {
             switch scalar.value {
             case 0x0A, 0x0D: return .lineBreak

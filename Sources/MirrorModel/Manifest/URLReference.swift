@@ -14,7 +14,7 @@ struct URLReference {
     /// The query without the question mark, percent-encoded where necessary.
     var query: [UInt8]?
 
-    init(_ text: String) throws(URLFlaw.Reason) {
+    init(_ text: String) throws(SourceURLError.Reason) {
         if text.isEmpty { throw .empty }
         let bytes = Array(text.utf8)
         if bytes.count > SourceURL.longestText { throw .long(bytes: bytes.count) }
@@ -69,7 +69,9 @@ struct URLReference {
         return text
     }
 
-    private static func forbiddenCharacter(_ bytes: [UInt8], _ text: String) -> URLFlaw.Reason? {
+    private static func forbiddenCharacter(_ bytes: [UInt8], _ text: String) -> SourceURLError
+        .Reason?
+    {
         var isASCII = true
         for at in bytes.indices {
             let byte = bytes[at]
@@ -103,13 +105,13 @@ extension SourceURL {
     ///
     /// The fragment is dropped, characters outside ASCII in path and query are percent-encoded as
     /// UTF-8, and dot segments, `%2E` included, are removed.
-    public init(_ text: String, relativeTo base: SourceURL? = nil) throws(URLFlaw) {
-        do throws(URLFlaw.Reason) { try self.init(reading: text, relativeTo: base) } catch {
-            throw URLFlaw(text, error)
+    public init(_ text: String, relativeTo base: SourceURL? = nil) throws(SourceURLError) {
+        do throws(SourceURLError.Reason) { try self.init(reading: text, relativeTo: base) } catch {
+            throw SourceURLError(text, error)
         }
     }
 
-    private init(reading text: String, relativeTo base: SourceURL?) throws(URLFlaw.Reason) {
+    private init(reading text: String, relativeTo base: SourceURL?) throws(SourceURLError.Reason) {
         let reference = try URLReference(text)
         if let scheme = reference.scheme {
             try self.init(scheme: scheme, reference, authority: reference.authority)
@@ -136,7 +138,7 @@ extension SourceURL {
 
     private init(
         scheme: URLScheme, _ reference: URLReference, authority: URLReference.Authority?
-    ) throws(URLFlaw.Reason) {
+    ) throws(SourceURLError.Reason) {
         let authority = authority ?? URLReference.Authority()
         if scheme == .file {
             guard reference.authority != nil || reference.path.first == UInt8(ascii: "/") else {
@@ -159,7 +161,7 @@ extension SourceURL {
         try checkFilePath()
     }
 
-    private func checkFilePath() throws(URLFlaw.Reason) {
+    private func checkFilePath() throws(SourceURLError.Reason) {
         guard scheme == .file else { return }
         guard query == nil else {
             throw .file("a file URL has no query; write %3F for a question mark")
@@ -218,7 +220,7 @@ enum DotSegments {
 
 extension URLReference.Authority {
     /// Reads `user:password@host:port`; a bracketed host is an IPv6 address (RFC 3986 §3.2).
-    init(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) {
+    init(_ bytes: ArraySlice<UInt8>) throws(SourceURLError.Reason) {
         var rest = bytes
         if let mark = rest.lastIndex(of: UInt8(ascii: "@")) {
             let user = rest[..<mark]
@@ -256,7 +258,7 @@ extension URLReference.Authority {
     }
 
     /// A DNS name or a dotted IPv4 address, in lower case.
-    private static func name(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) -> String {
+    private static func name(_ bytes: ArraySlice<UInt8>) throws(SourceURLError.Reason) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .hostOutsideASCII(text) }
         if bytes.isEmpty { return "" }
@@ -357,7 +359,7 @@ extension URLReference.Authority {
 }
 
 /// A text that is not the address of a source, and why it is none.
-public struct URLFlaw: Error, Sendable, Hashable {
+public struct SourceURLError: Error, Sendable, Hashable {
     /// The text between quotation marks, without what may be secret in it.
     private let quoted: String
     /// Why it is none.
@@ -394,12 +396,12 @@ public struct URLFlaw: Error, Sendable, Hashable {
     }
 }
 
-extension URLFlaw: CustomStringConvertible {
+extension SourceURLError: CustomStringConvertible {
     /// The text, then the error and its remedy.
     public var description: String { "\(quoted): \(reason)" }
 }
 
-extension URLFlaw.Reason: CustomStringConvertible {
+extension SourceURLError.Reason: CustomStringConvertible {
     /// The error and its remedy, as the end of a sentence.
     public var description: String {
         switch self {

@@ -7,7 +7,7 @@ public struct AtomicSets: Sendable {
     public struct Entry: Sendable, Hashable {
         /// The names of its manifests, in the order in which they were given.
         public var owners: [String]
-        /// The folder beneath an area that holds its targets, its orphans and no other target of the
+        /// The folder below an area that holds its targets, its orphans and no other target of the
         /// plan; nil where they lie elsewhere.
         public var folder: String?
     }

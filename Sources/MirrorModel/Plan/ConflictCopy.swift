@@ -28,7 +28,7 @@ extension ConflictCopy {
     ///
     /// - Parameters:
     ///   - name: the file's name.
-    ///   - folder: its folder beneath the root.
+    ///   - folder: its folder below the root.
     ///   - long: targets of that folder whose names may have been cut to make room for the mark.
     package static func target(of name: String, in folder: String, long: [Target]) -> Target? {
         guard let at = find(name) else { return nil }

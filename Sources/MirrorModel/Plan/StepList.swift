@@ -76,7 +76,7 @@ public struct StepList: Sendable {
         entries.append(StepSlot(.removal, position))
     }
 
-    /// Adds the steps of a list over the same manifests, and frees that list meanwhile.
+    /// Adds the steps of a list over the same manifests, and frees that list as it goes.
     package mutating func append(contentsOf list: consuming StepList) {
         if isEmpty, orphans.isEmpty { return self = list }
         // Together they might have more owners than there are numbers for, and orphans have theirs.

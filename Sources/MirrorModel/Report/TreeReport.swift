@@ -212,7 +212,7 @@ public struct FileShares: Sendable, Hashable {
         case fresh
         /// The next sync asks about it.
         case due
-        /// No manifest at hand wants it, so nobody says.
+        /// Unknown, because no manifest at hand wants it.
         case unjudged
     }
 

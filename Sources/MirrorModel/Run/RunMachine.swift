@@ -5,8 +5,8 @@
 /// Steps that need no server come first, because transfers may replace what they read; then the
 /// transfers, as many as the window allows; removals come last, when everything else has ended.
 ///
-///     ready ─ read ──► found ─── land, confirm ─► landed, confirmed ─ tell
-///           ─ claim ─► claimed ─ submit ─► transfer … ─ land, confirm ─► … ─ tell, release
+///     ready ─ read ──► found ─── promote, confirm ─► promoted, confirmed ─ tell
+///           ─ claim ─► claimed ─ submit ─► transfer … ─ promote, confirm ─► … ─ tell, release
 ///           ─ remove ─► removed ─ tell
 ///
 /// Every step for a target that is wanted ends once: done, failed, interrupted or left out.
@@ -85,7 +85,7 @@ package final class RunMachine {
         case .end(let ending, let discarding): end(ending, discardingParts: discarding)
         case .removed(let position, let error): removed(position, error)
         case .found, .claimed, .occupied, .setClaimed, .setOccupied, .unreadable, .joined,
-            .transfer, .named, .landed, .confirmed, .setEnded, .pause, .resume, .cancel,
+            .transfer, .named, .promoted, .confirmed, .setEnded, .pause, .resume, .cancel,
             .permission, .putAside:
             steps.take(input)
         }

@@ -29,7 +29,7 @@ package enum RunInput: Sendable {
     /// A body's target, where the server was to name it.
     case named(Int, ReceivedBody, Result<Target, MirrorError>)
     /// A file has its final name, or not.
-    case landed(Int, LandingResult)
+    case promoted(Int, PromotionResult)
     /// A row was written, or a file that stays was looked at; or not.
     case confirmed(Int, MirrorError?)
     /// An orphan is gone, or not.
@@ -71,10 +71,10 @@ package enum RunAction: Sendable {
     /// The name that a server chose for a file is looked up, the remembered one or else the body's,
     /// and reserved; `named` comes next.
     case name(Int, ReceivedBody)
-    /// Bytes get a final name; `landed` comes next.
-    case land(Int, Landing)
+    /// Bytes get a final name; `promoted` comes next.
+    case promote(Int, Promotion)
     /// A set gets its final names, all of it or nothing; `setEnded` comes next.
-    case landSet(SetLanding)
+    case promoteSet(SetContents)
     /// A row is written; `confirmed` comes next.
     case confirm(Int, Confirmed)
     /// A file that stays is looked at: it must still have this stamp. `confirmed` comes next.

@@ -1,6 +1,6 @@
 /// What the name that a server chose for a resource's file is remembered by.
 ///
-/// It is a class, so that the many landings that have none are no larger.
+/// It is a class, so that the many promotions that have none are no larger.
 package final class ServerNameKey: Sendable {
     /// The manifest's name.
     package let owner: String

@@ -3,12 +3,12 @@
 /// A step of a set does not end when its bytes are verified: it holds them here, until all of the
 /// set can be promoted. `SetProgress` knows when that is.
 struct SetFlow: ~Copyable {
-    private var promotions: [Promotion]
+    private var states: [SetState]
     /// The steps that hold what their set promotes.
     private var works: [Int: StepWork] = [:]
 
     /// How far the promotion of one set is.
-    private struct Promotion {
+    private struct SetState {
         /// The steps that hold something, in the order in which they came to it.
         var held: [Int] = []
         var stage = Stage.gathering
@@ -17,7 +17,7 @@ struct SetFlow: ~Copyable {
     private enum Stage { case gathering, promoting, over }
 
     init(_ progress: SetProgress) {
-        promotions = progress.sets.entries.map { _ in Promotion() }
+        states = progress.sets.entries.map { _ in SetState() }
     }
 
     /// Keeps what a step would change until its set is complete.
@@ -29,9 +29,9 @@ struct SetFlow: ~Copyable {
         book.sets.close(position)
         works[position] = work
         book.held.insert(position)
-        promotions[set].held.append(position)
-        if case .land(let landing) = holding {
-            book.share(landing.record, ofStep: position, as: landing.content.shared)
+        states[set].held.append(position)
+        if case .promote(let promotion) = holding {
+            book.share(promotion.record, ofStep: position, as: promotion.content.shared)
         }
     }
 
@@ -39,7 +39,7 @@ struct SetFlow: ~Copyable {
     /// nothing.
     @discardableResult
     mutating func putBack(_ position: Int, _ book: inout StepBook) -> StepWork? {
-        if promotions.isEmpty { return nil }
+        if states.isEmpty { return nil }
         guard let work = works.removeValue(forKey: position) else { return nil }
         work.holding = nil
         book.held.remove(position)
@@ -50,20 +50,20 @@ struct SetFlow: ~Copyable {
     /// Puts a step back that holds something for a set whose promotion has not begun, and returns what
     /// it held; nil where it holds nothing, or it is too late.
     mutating func takeOut(_ position: Int, _ book: inout StepBook) -> StepWork.Holding? {
-        if promotions.isEmpty { return nil }
-        guard let set = book.sets.set(of: position), promotions[set].stage == .gathering,
+        if states.isEmpty { return nil }
+        guard let set = book.sets.set(of: position), states[set].stage == .gathering,
             let holding = works[position]?.holding
         else { return nil }
-        promotions[set].held.removeAll { $0 == position }
+        states[set].held.removeAll { $0 == position }
         putBack(position, &book)
         return holding
     }
 
     /// Promotes the sets that are complete, and leaves those that cannot be.
     mutating func settle(_ book: inout StepBook) {
-        if promotions.isEmpty { return }
-        let complete = promotions.indices.filter {
-            promotions[$0].stage == .gathering && book.sets.isComplete($0)
+        if states.isEmpty { return }
+        let complete = states.indices.filter {
+            states[$0].stage == .gathering && book.sets.isComplete($0)
         }
         for set in complete {
             if book.isEnding, book.sets.obstacle(of: set) == nil {
@@ -78,14 +78,14 @@ struct SetFlow: ~Copyable {
     }
 
     private mutating func promote(_ set: Int, _ book: inout StepBook) {
-        var landings: [(position: Int, landing: Landing)] = []
+        var promotions: [(position: Int, promotion: Promotion)] = []
         var removals: [(position: Int?, removal: Removal)] = []
-        for position in promotions[set].held {
-            guard let work = works[position], case .land(let landing)? = work.holding else {
+        for position in states[set].held {
+            guard let work = works[position], case .promote(let promotion)? = work.holding else {
                 continue
             }
-            landings.append((position, landing))
-            if case .move(let orphan) = work.step.means, landing.content == .copy(of: orphan) {
+            promotions.append((position, promotion))
+            if case .move(let orphan) = work.step.means, promotion.content == .copy(of: orphan) {
                 removals.append((nil, Removal(target: orphan, stamp: nil)))
             }
         }
@@ -95,14 +95,14 @@ struct SetFlow: ~Copyable {
             let removal = Removal(target: book.plan.steps.target(at: position), stamp: stamp)
             removals.append((position, removal))
         }
-        if landings.isEmpty, removals.isEmpty { return end(set, &book) }
+        if promotions.isEmpty, removals.isEmpty { return end(set, &book) }
         book.accounts.open(leaving)
-        promotions[set].stage = .promoting
-        landings.sort { $0.landing.target < $1.landing.target }
+        states[set].stage = .promoting
+        promotions.sort { $0.promotion.target < $1.promotion.target }
         book.act(
-            .landSet(
-                SetLanding(
-                    number: set, set: book.sets.sets.entries[set], landings: landings,
+            .promoteSet(
+                SetContents(
+                    number: set, set: book.sets.sets.entries[set], promotions: promotions,
                     removals: removals)))
     }
 
@@ -111,7 +111,7 @@ struct SetFlow: ~Copyable {
         var end = Event.SetEnd(book.sets.sets.entries[set])
         end.obstacle = obstacle
         end.obstacles = book.sets.obstacles(of: set)
-        for position in promotions[set].held {
+        for position in states[set].held {
             guard let work = putBack(position, &book) else { continue }
             end.files += 1
             if case .deferred(_, let deferral) = obstacle, !book.isEnding {
@@ -124,14 +124,14 @@ struct SetFlow: ~Copyable {
         }
         book.leaveRemovals(book.sets.removals(of: set))
         book.accounts.counts.enterSetLeft()
-        promotions[set].stage = .over
+        states[set].stage = .over
         book.act(.tell(.set(end)))
     }
 
     /// Ends a set: what its steps only confirm is confirmed.
     private mutating func end(_ set: Int, _ book: inout StepBook) {
-        promotions[set].stage = .over
-        for position in promotions[set].held {
+        states[set].stage = .over
+        for position in states[set].held {
             guard let work = works[position], case .confirm(let confirmed)? = work.holding
             else { continue }
             putBack(position, &book)
@@ -147,8 +147,8 @@ extension SetFlow {
     mutating func ended(
         _ set: Int, _ result: SetResult, _ book: inout StepBook, _ transfers: inout TransferFlow
     ) {
-        guard !promotions.isEmpty, promotions[set].stage == .promoting else { return }
-        promotions[set].stage = .gathering
+        guard !states.isEmpty, states[set].stage == .promoting else { return }
+        states[set].stage = .gathering
         switch result {
         case .left(let causes): takeBack(set, causes, &book, &transfers)
         case .unfinished(let error): fail(set, error, &book)
@@ -160,7 +160,7 @@ extension SetFlow {
         var end = Event.SetEnd(book.sets.sets.entries[set])
         end.obstacle = .failed(error)
         end.isUnfinished = true
-        for position in promotions[set].held {
+        for position in states[set].held {
             putBack(position, &book)
             end.files += 1
             book.fail(position, error)
@@ -169,7 +169,7 @@ extension SetFlow {
             book.depart(position, error)
         }
         book.accounts.counts.enterSetLeft()
-        promotions[set].stage = .over
+        states[set].stage = .over
         book.act(.tell(.set(end)))
     }
 
@@ -179,8 +179,8 @@ extension SetFlow {
         var end = Event.SetEnd(book.sets.sets.entries[set])
         end.way = promoted.way
         end.kept = promoted.kept
-        for position in promotions[set].held {
-            guard let result = promoted.landed[position], let work = putBack(position, &book),
+        for position in states[set].held {
+            guard let result = promoted.files[position], let work = putBack(position, &book),
                 let done = work.done.take()
             else { continue }
             end.files += 1
@@ -202,9 +202,9 @@ extension SetFlow {
         for (position, error) in causes.sorted(by: { $0.key < $1.key }) {
             if book.plan.steps.isRemoval(at: position) {
                 book.sets.note(.failed(error), ofSet: set)
-                book.hinder(position, error)
+                book.failOrphan(position, error)
             } else if let work = putBack(position, &book) {
-                promotions[set].held.removeAll { $0 == position }
+                states[set].held.removeAll { $0 == position }
                 book.sets.open(CollectionOfOne(position))
                 if work.isCopy, error.code == .sourceChanged, !book.isEnding {
                     transfers.fetchInstead(position, &book)
@@ -218,9 +218,9 @@ extension SetFlow {
     }
 }
 
-extension Landing.Content {
+extension Promotion.Content {
     /// The same bytes for another target, as long as they have no final name.
-    fileprivate var shared: Landing.Content {
+    fileprivate var shared: Promotion.Content {
         switch self {
         case .part(let name, let stamp): .copyOfPart(name, stamp)
         case .memory, .copy, .copyOfPart, .move: self

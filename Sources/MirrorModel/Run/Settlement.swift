@@ -1,7 +1,7 @@
 /// The consequence for a step of its bytes, or of a response about them.
 package enum Settlement: Sendable {
     /// The bytes get their final name; when they have it, the step has ended so.
-    case land(Landing, Event.Done)
+    case promote(Promotion, Event.Done)
     /// The file stays and its row changes; when that is written, the step has ended so.
     case confirm(Confirmed, Event.Done)
     /// Nothing is to be written: the step has ended so, if its file is still as the plan saw it.
@@ -46,7 +46,7 @@ struct Settler: Sendable {
             wasResumed: body.cost.bytesReused > 0)
         (done.outcome, done.reason) = (arrival.outcome, arrival.reason)
         if arrival.stays { return leave(step, record, row: row, done) }
-        return land(step, record, body.content, done, now: now)
+        return promote(step, record, body.content, done, now: now)
     }
 
     /// Settles a source's confirmation that the existing version is the current one.
@@ -86,26 +86,26 @@ struct Settler: Sendable {
     ///
     /// - Parameter content: where the bytes are.
     func share(
-        _ landed: IndexRecord, with step: Step, as content: Landing.Content, row: IndexRecord?,
+        _ promoted: IndexRecord, with step: Step, as content: Promotion.Content, row: IndexRecord?,
         now: Instant
     ) -> Settlement {
-        var record = landed
+        var record = promoted
         record.target = step.target
         record.owners = owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: .copied,
-            reason: .requestShared(with: landed.target), verified: landed.verified)
-        done.bytesReused = landed.stamp.size
-        done.sha256 = landed.sha256
+            reason: .requestShared(with: promoted.target), verified: promoted.verified)
+        done.bytesReused = promoted.stamp.size
+        done.sha256 = promoted.sha256
         let arrival = step.arrival(
-            of: landed.sha256, validators: landed.validators, wasResumed: false)
+            of: promoted.sha256, validators: promoted.validators, wasResumed: false)
         if arrival.stays {
             (done.outcome, done.reason) = (arrival.outcome, arrival.reason)
             return leave(step, record, row: row, done)
         }
         if arrival.outcome != .fetched { done.outcome = arrival.outcome }
-        return land(step, record, content, done, now: now)
+        return promote(step, record, content, done, now: now)
     }
 
     /// Settles a failure to reach any source: good bytes that are there become `stale`.
@@ -143,14 +143,14 @@ extension Settler {
         return record
     }
 
-    func land(
-        _ step: Step, _ record: IndexRecord, _ content: Landing.Content, _ done: Event.Done,
+    func promote(
+        _ step: Step, _ record: IndexRecord, _ content: Promotion.Content, _ done: Event.Done,
         now: Instant
     ) -> Settlement {
-        .land(
-            Landing(
+        .promote(
+            Promotion(
                 target: record.target, content: content, record: record,
-                expected: Landing.ExpectedFile(step.existing),
+                expected: Promotion.ExpectedFile(step.existing),
                 modified: record.validators.lastModified?.seconds ?? now.seconds,
                 isExecutable: record.isExecutable, onConflict: onConflict,
                 serverName: serverNameKey(of: step, at: record.target)),
@@ -200,7 +200,7 @@ extension Settler {
     }
 }
 
-extension Landing.ExpectedFile {
+extension Promotion.ExpectedFile {
     /// The file that the promotion must find at a step's target.
     init(_ existing: Step.ExistingFile) {
         switch existing {
@@ -270,7 +270,7 @@ extension Settler {
     }
 
     private func bring(
-        _ step: Step, from localSource: IndexRecord?, _ content: Landing.Content,
+        _ step: Step, from localSource: IndexRecord?, _ content: Promotion.Content,
         _ outcome: Outcome,
         _ now: Instant
     ) -> Settlement? {
@@ -296,7 +296,7 @@ extension Settler {
         }
         done.bytesReused = localSource.stamp.size
         done.sha256 = localSource.sha256
-        return land(step, record, content, done, now: now)
+        return promote(step, record, content, done, now: now)
     }
 
     /// Whether a file of the tree still is what the plan took it for: it may have got its own next

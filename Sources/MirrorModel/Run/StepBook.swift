@@ -130,7 +130,7 @@ extension StepBook {
     /// Gives the bytes of a step to those that waited for the same request.
     mutating func share(
         _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
-        as content: Landing.Content
+        as content: Promotion.Content
     ) {
         let followers = waitingFollowers(of: position)
         if followers.isEmpty { return }
@@ -159,11 +159,11 @@ extension StepBook {
 
     /// Enters the end of a step whose bytes have their final name, or failed to get it.
     mutating func finish(
-        _ position: Int, _ done: consuming Event.Done, _ result: LandingResult
+        _ position: Int, _ done: consuming Event.Done, _ result: PromotionResult
     ) {
         switch result {
-        case .landed(let landing, _, let conflict):
-            done.target = landing.target
+        case .promoted(let promotion, _, let conflict):
+            done.target = promotion.target
             if let conflict {
                 done.conflict = conflict
                 done.outcome = .conflict
@@ -226,9 +226,9 @@ extension StepBook {
     }
 
     /// Tells of an orphan that kept its set from being put in place; the set counts what it leaves.
-    mutating func hinder(_ position: Int, _ error: MirrorError) {
+    mutating func failOrphan(_ position: Int, _ error: MirrorError) {
         accounts.close(position)
-        accounts.counts.enterHindrance()
+        accounts.counts.enterFailedOrphan()
         tell(plan.failure(of: plan.steps[position], error))
     }
 
@@ -369,7 +369,7 @@ final class StepWork {
         /// The step is a transfer.
         case transfer
         /// Another step fetched bytes that are for this one too.
-        case sharesBytes(IndexRecord, Landing.Content)
+        case sharesBytes(IndexRecord, Promotion.Content)
         /// Another step's answer is about this one too.
         case sharesAnswer(Answer)
         /// Another run of the process brought the target to this end.
@@ -382,7 +382,7 @@ final class StepWork {
 
     /// What a step would change.
     enum Holding: Sendable {
-        case land(Landing)
+        case promote(Promotion)
         case confirm(Confirmed)
     }
 

@@ -47,7 +47,7 @@ struct StepFlow: ~Copyable {
         case .joined(let position, let end): transfers.rejoin(position, end, &book)
         case .transfer(let position, let event): take(event, of: position)
         case .named(let position, let body, let target): arrived(body, at: target, for: position)
-        case .landed(let position, let result): landed(position, result)
+        case .promoted(let position, let result): promoted(position, result)
         case .confirmed(let position, let error): confirmed(position, error)
         case .setEnded(let set, let result): sets.ended(set, result, &book, &transfers)
         case .pause(let target): transfers.pause(target, &book)
@@ -77,8 +77,8 @@ struct StepFlow: ~Copyable {
         } else if let held = sets.takeOut(position, &book) {
             // Those that share the request have begun with the same bytes.
             let isShared = book.sharing.followers[position] != nil
-            if discardingPart, !isShared, case .land(let landing) = held,
-                case .part(let name, _) = landing.content
+            if discardingPart, !isShared, case .promote(let promotion) = held,
+                case .part(let name, _) = promotion.content
             {
                 book.act(.discard(parts: [name]))
             }
@@ -129,9 +129,9 @@ extension StepFlow {
         switch work.purpose {
         case .transfer: break
         case .local: settleLocally(position, work)
-        case .sharesBytes(let landed, let content):
+        case .sharesBytes(let promoted, let content):
             carryOut(
-                settler.share(landed, with: step, as: content, row: row, now: book.now.time),
+                settler.share(promoted, with: step, as: content, row: row, now: book.now.time),
                 position)
         case .sharesAnswer(let answer):
             carryOut(settler.settle(answer, for: step, row: row, now: book.now.time), position)
@@ -154,7 +154,7 @@ extension StepFlow {
         else {
             return transfers.fetchInstead(position, &book)
         }
-        if case .land = settlement {
+        if case .promote = settlement {
             book.accounts.noteBegun(position)
             book.act(
                 .tell(
@@ -187,13 +187,13 @@ extension StepFlow {
     /// Carries out the settlement of a step.
     private mutating func carryOut(_ settlement: Settlement, _ position: Int) {
         switch settlement {
-        case .land(let landing, let done):
+        case .promote(let promotion, let done):
             let work = book.table[position]
             work?.done = done
-            if book.sets.has(position) { return sets.hold(position, .land(landing), &book) }
-            work?.bytesInMemory = landing.bytesInMemory
-            transfers.window.landingBegins(bytesInMemory: landing.bytesInMemory)
-            book.act(.land(position, landing))
+            if book.sets.has(position) { return sets.hold(position, .promote(promotion), &book) }
+            work?.bytesInMemory = promotion.bytesInMemory
+            transfers.window.promotionBegins(bytesInMemory: promotion.bytesInMemory)
+            book.act(.promote(position, promotion))
         case .confirm(let confirmed, let done):
             book.table[position]?.done = done
             if confirmed.mode != nil, book.sets.has(position) {
@@ -298,14 +298,14 @@ extension StepFlow {
 
 extension StepFlow {
     /// Continues a step whose bytes have their final name, or failed to get it.
-    private mutating func landed(_ position: Int, _ result: LandingResult) {
+    private mutating func promoted(_ position: Int, _ result: PromotionResult) {
         guard let work = book.table[position], let done = work.done.take() else { return }
-        transfers.window.landingEnded(bytesInMemory: work.bytesInMemory)
+        transfers.window.promotionEnded(bytesInMemory: work.bytesInMemory)
         switch result {
-        case .landed(let landing, let stamp, _):
+        case .promoted(let promotion, let stamp, _):
             book.finish(position, consume done, result)
             book.share(
-                landing.record(stamp: stamp), ofStep: position, as: .copy(of: landing.target))
+                promotion.record(stamp: stamp), ofStep: position, as: .copy(of: promotion.target))
         case .failed(let error) where work.isCopy && error.code == .sourceChanged:
             transfers.fetchInstead(position, &book)
         case .failed(let error):

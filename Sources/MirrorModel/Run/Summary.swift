@@ -192,7 +192,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters a failure to remove a file that is counted with the set it is of.
-    package mutating func enterHindrance() { lasting += 1 }
+    package mutating func enterFailedOrphan() { lasting += 1 }
 
     /// Enters a file whose removal was not begun when the run ended.
     package mutating func enterRemovalLeft(of step: Step) {

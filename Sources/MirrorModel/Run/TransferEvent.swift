@@ -57,10 +57,10 @@ package struct TransferCost: Sendable, Hashable {
 
 /// A complete body whose size and digests hold.
 ///
-/// An object: it goes from the loop to the run, and from there to its landing.
+/// An object: it goes from the loop to the run, and from there to its promotion.
 package final class ReceivedBody: Sendable {
     /// The bytes: in memory where they never touched the disk, else a complete part.
-    package let content: Landing.Content
+    package let content: Promotion.Content
     package let size: Int64
     package let sha256: Digest
     /// The declared digest of another algorithm that held, strongest only.
@@ -71,7 +71,7 @@ package final class ReceivedBody: Sendable {
 
     /// Takes the body's place, its digests, and the response's facts.
     package init(
-        content: Landing.Content, size: Int64, sha256: Digest, otherDigest: Digest?,
+        content: Promotion.Content, size: Int64, sha256: Digest, otherDigest: Digest?,
         verified: Verification,
         answer: Answer, cost: TransferCost
     ) {

@@ -1,7 +1,7 @@
 /// The transfers of a run, each from its turn until the loop has it: taken, paused, withdrawn.
 ///
 /// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, unless
-/// somebody said that it may not. `StepFlow` settles what it brings.
+/// a pause or a permission forbids it. `StepFlow` settles what it brings.
 struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those whose turn comes.
     var window = TransferWindow()
@@ -193,7 +193,7 @@ extension TransferFlow {
         _ position: Int, _ end: Result<Event.Done, MirrorError>?, _ book: inout StepBook
     ) {
         if setClaims.letGo(position, book.sets) {
-            // A file that needs no server, or that has ended meanwhile, is this run's own affair.
+            // A file that needs no server, or that has ended by now, needs nothing from the other run.
             if end != nil, setClaims.stopWaiting(position, book.sets) {
                 share(end, position, &book)
             }

@@ -5,8 +5,8 @@
 /// than the disk.
 struct TransferWindow: Sendable {
     /// The greatest number of files, and of their bytes in memory, that wait for the promotion.
-    private static let mostLandings = 4096
-    private static let mostLandingBytes = 8 << 20
+    private static let mostPromotions = 4096
+    private static let mostPromotionBytes = 8 << 20
     /// How many transfers go ahead of all others: connections are made for them while the others are
     /// prepared.
     private static let mostAtFirst = 32
@@ -18,8 +18,8 @@ struct TransferWindow: Sendable {
     /// Steps whose transfers became ready to begin while the run was paused.
     private(set) var held: [Int] = []
     private var isPaused = false
-    private var landings = 0
-    private var landingBytes = 0
+    private var promotions = 0
+    private var promotionBytes = 0
 
     /// Sets the feed that the window takes its transfers from.
     mutating func fill(_ feed: JobFeed) { self.feed = feed }
@@ -33,7 +33,8 @@ struct TransferWindow: Sendable {
     ///
     /// The caller reports each with `begins`, or with `ended` if it did not begin.
     mutating func next() -> [Int] {
-        guard feed.isRunningLow, landings < Self.mostLandings, landingBytes < Self.mostLandingBytes
+        guard feed.isRunningLow, promotions < Self.mostPromotions,
+            promotionBytes < Self.mostPromotionBytes
         else { return [] }
         defer { hasBegun = true }
         return feed.take(atMost: hasBegun ? .max : Self.mostAtFirst)
@@ -85,15 +86,15 @@ struct TransferWindow: Sendable {
     mutating func takeRest() -> [Int] { feed.takeAll() }
 
     /// Records that bytes are on their way to a final name.
-    mutating func landingBegins(bytesInMemory: Int) {
-        landings += 1
-        landingBytes += bytesInMemory
+    mutating func promotionBegins(bytesInMemory: Int) {
+        promotions += 1
+        promotionBytes += bytesInMemory
     }
 
-    /// Records that such a landing has ended.
-    mutating func landingEnded(bytesInMemory: Int) {
-        landings -= 1
-        landingBytes -= bytesInMemory
+    /// Records that such a promotion has ended.
+    mutating func promotionEnded(bytesInMemory: Int) {
+        promotions -= 1
+        promotionBytes -= bytesInMemory
     }
 }
 

@@ -3,7 +3,7 @@
 /// Only values that share a hash with another value need to be kept and compared at all. `find`
 /// first divides the hashes into small groups, then puts each group into a table that fits into the
 /// processor's cache. A million hashes take 16 MiB for a moment and a fraction of the time of
-/// sorting them. Each process seeds Swift's hashes anew, so no one can choose names that all fall
+/// sorting them. Each process seeds Swift's hashes again, so an author cannot choose names that all fall
 /// into one place.
 package struct RepeatedHashes {
     /// The hashes that occurred again, once `find` has been called.

@@ -134,15 +134,15 @@ struct BytesInHand: ~Copyable, Sendable {
 extension BytesInHand {
     /// Compares complete bytes with what was declared and sent; pieces were compared before.
     ///
-    /// Throws `Refusal` with `sizeMismatch` or `digestMismatch`.
+    /// Throws `ResponseError` with `sizeMismatch` or `digestMismatch`.
     ///
     /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
     ///   and sha256.
     func verify(
         size: Int64, digests: [Digest], piecesHold: Bool?, as file: borrowing WantedFile
-    ) throws(Refusal) -> Verification {
+    ) throws(ResponseError) -> Verification {
         if let expected = file.expectation.size, expected != size {
-            throw Refusal(
+            throw ResponseError(
                 .sizeMismatch,
                 "the file has \(Counted(size, "byte")), the manifest says \(expected)",
                 expected: String(expected), actual: String(size))
@@ -154,7 +154,7 @@ extension BytesInHand {
             try BytesInHand.compare(digests, with: sentDigests, of: "the server")
         }
         if piecesHold == false {
-            throw Refusal(.digestMismatch, "a piece does not have the digest in the manifest")
+            throw ResponseError(.digestMismatch, "a piece does not have the digest in the manifest")
         }
         if file.expectation.pin != nil || piecesHold == true { return .digest }
         let isProven =
@@ -165,12 +165,12 @@ extension BytesInHand {
 
     private static func compare(
         _ digests: [Digest], with expected: [Digest], of sayer: String
-    ) throws(Refusal) {
+    ) throws(ResponseError) {
         for expected in expected {
             guard let actual = digests.first(where: { $0.algorithm == expected.algorithm }),
                 actual != expected
             else { continue }
-            throw Refusal(
+            throw ResponseError(
                 .digestMismatch,
                 "\(expected.algorithm.rawValue) is \(actual.hex), \(sayer) says \(expected.hex)",
                 expected: expected.description, actual: actual.description)
@@ -228,15 +228,17 @@ extension PartState {
     /// The reason why a whole file came where only the rest of this part was requested.
     ///
     /// Either the file is another one, or the server sends no ranges.
-    func reasonToBeginAgain(_ reception: Reception) -> Refusal {
+    func reasonToBeginAgain(_ reception: Reception) -> ResponseError {
         let sent = reception.answer.validators
         let hasChanged =
             total != nil && reception.total != nil && total != reception.total
             || validators.entityTag != sent.entityTag
                 && provenances.first == reception.answer.provenance
         return hasChanged
-            ? Refusal(.sourceChanged, "the file changed at its source: the server sent it anew")
-            : Refusal(.rangeIgnored, "the server sent the whole file where the rest was asked for")
+            ? ResponseError(
+                .sourceChanged, "the file changed at its source: the server sent it anew")
+            : ResponseError(
+                .rangeIgnored, "the server sent the whole file where the rest was asked for")
     }
 }
 

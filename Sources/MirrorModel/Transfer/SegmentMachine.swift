@@ -22,9 +22,9 @@ package struct SegmentMachine: Sendable {
         /// The range is elsewhere; the request is made there.
         case follow
         /// The range is given back; the host wants to be left alone for `hold` seconds.
-        case giveBack(Refusal, hold: Int64?)
+        case giveBack(ResponseError, hold: Int64?)
         /// The source has another version now: the whole transfer starts over.
-        case changed(Refusal)
+        case changed(ResponseError)
     }
 
     init(
@@ -54,7 +54,7 @@ package struct SegmentMachine: Sendable {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
             guard let end = reception.end, end <= range.upperBound else {
-                let refusal = Refusal(
+                let refusal = ResponseError(
                     .malformedResponse, "the server sent another range than it was asked for")
                 return .giveBack(refusal, hold: nil)
             }
@@ -85,7 +85,7 @@ package struct SegmentMachine: Sendable {
     /// wanted.
     private func change(
         _ head: ResponseHead, _ evaluator: borrowing ResponseEvaluator
-    ) -> Refusal? {
+    ) -> ResponseError? {
         guard case .version(let provenance, let strong) = part.identity,
             provenance == evaluator.provenance, (try? Framing.judge(head)) != nil
         else { return nil }
@@ -96,7 +96,7 @@ package struct SegmentMachine: Sendable {
             // It may carry only the range, and says nothing of another version.
             if head.has(.contentRange) || sent.isEmpty || sent.repeats(strong) { return nil }
             if let sent = sent.strong, sent != strong {
-                return Refusal(
+                return ResponseError(
                     .sourceChanged, "the file changed at its source: its validator is another",
                     status: head.status)
             }
@@ -109,7 +109,7 @@ package struct SegmentMachine: Sendable {
         guard let total, let known = expectation.size ?? part.total, total != known else {
             return nil
         }
-        return Refusal(
+        return ResponseError(
             .sourceChanged,
             "the file changed at its source: its size is now \(total), not \(known)",
             status: head.status)
@@ -132,7 +132,7 @@ extension TransferMachine {
     }
 
     /// Starts over, because a further connection learned that the source has another version.
-    package mutating func versionChanged(_ refusal: Refusal) -> TransferAction {
+    package mutating func versionChanged(_ refusal: ResponseError) -> TransferAction {
         startOver(refusal)
     }
 
@@ -193,7 +193,7 @@ extension TransferMachine {
     mutating func askForMissing() -> TransferAction {
         guard sources.givesRanges(sources.current) else {
             return retry(
-                Refusal(.rangeIgnored, "the server gives no ranges, and bytes are missing"),
+                ResponseError(.rangeIgnored, "the server gives no ranges, and bytes are missing"),
                 after: nil)
         }
         return TransferAction(request())

@@ -51,7 +51,7 @@ package struct SegmentSet: Sendable {
     /// The failure of the transfer's own connection while others continue.
     private var failure: TransportFailure?
     /// Why the response on the transfer's own connection was refused; no connection begins then.
-    fileprivate var refusal: Refusal?
+    fileprivate var refusal: ResponseError?
 
     package init(_ plan: Segmentation, limit: Int?) {
         self.plan = plan
@@ -152,7 +152,7 @@ extension SegmentSet {
     ///
     /// - Parameter refusal: why its response was refused amid its body; nil where it is only broken
     ///   off.
-    package mutating func ownBrokenOff(_ refusal: Refusal?) {
+    package mutating func ownBrokenOff(_ refusal: ResponseError?) {
         if own != nil { endOwn(nil) }
         self.refusal = refusal
         if refusal != nil { return }
@@ -188,12 +188,12 @@ extension SegmentSet {
     package mutating func answered(
         _ head: ResponseHead, on id: Int, at now: Instant
     ) -> SegmentMachine.Action? {
-        let verdict = helpers[id]?.machine.answered(head, at: now)
-        if case .receive? = verdict {
+        let action = helpers[id]?.machine.answered(head, at: now)
+        if case .receive? = action {
             helpers[id]?.isReceiving = true
             isShared = true
         }
-        return verdict
+        return action
     }
 
     /// Adds a further connection's bytes; returns how many belong to it, and whether more will.
@@ -254,11 +254,11 @@ extension SegmentSet {
     /// that shows of its host: that it speaks other protocols than was known, or wants fewer requests,
     /// or to be left alone for `hold` seconds.
     package mutating func ended(
-        _ id: Int, _ verdict: SegmentMachine.Action?, _ failure: TransportFailure?
+        _ id: Int, _ action: SegmentMachine.Action?, _ failure: TransportFailure?
     ) -> (source: Int, protocols: HostProtocols?, isCrowded: Bool, hold: Int64?)? {
         guard let helper = helpers[id] else { return nil }
         let (plan, source) = (helper.machine.plan, helper.assignment.source)
-        if case .giveBack(let refusal, let hold)? = verdict {
+        if case .giveBack(let refusal, let hold)? = action {
             if plan.isRefused(by: refusal.status) {
                 return (source, HostProtocols(refusesHTTP1: true), false, nil)
             }
@@ -269,7 +269,7 @@ extension SegmentSet {
         if let failure, failure.isMisplaced {
             return (source, HostProtocols(forbidsSharing: true), false, nil)
         }
-        if verdict == nil, !helper.isReceiving, let failure, plan.isRefused(by: failure) {
+        if action == nil, !helper.isReceiving, let failure, plan.isRefused(by: failure) {
             return (source, HostProtocols(refusesHTTP1: true), false, nil)
         }
         if helper.isReceiving, let assignment = self.plan.assignments[id] {
@@ -317,7 +317,7 @@ extension SegmentSet {
         /// Its own connection broke, and bytes are missing.
         case interrupted(TransportFailure)
         /// The response on its own connection was refused.
-        case refused(Refusal)
+        case refused(ResponseError)
     }
 
     /// The event that the transfer continues with, all connections having ended.

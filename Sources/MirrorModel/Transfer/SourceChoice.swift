@@ -176,7 +176,7 @@ extension SourceChoice {
 
 extension SourceChoice {
     /// The error of a refusal, with its source, and without advice.
-    func error(_ refusal: Refusal, of target: Target, attempts: Int, isRetryable: Bool? = nil)
+    func error(_ refusal: ResponseError, of target: Target, attempts: Int, isRetryable: Bool? = nil)
         -> MirrorError
     {
         let source = states[current].source.url.description

@@ -1,6 +1,6 @@
 /// The transfers that wait for a place, each at its host, and the hosts at which one could start.
 ///
-/// Whenever something about a host changes, the host is considered anew: it is entered among those
+/// Whenever something about a host changes, the host is considered again: it is entered among those
 /// at which a transfer could start, or the time is noted at which one could. So neither the choice
 /// of the next transfer nor the time to the next change needs a look at all hosts.
 struct StartQueue: Sendable {
@@ -270,7 +270,7 @@ extension StartQueue {
 
 /// Hosts at which a transfer could start now if a place were free, best first.
 ///
-/// A host is entered anew whenever its state changes. An older entry is recognized by its stamp,
+/// A host is entered again whenever its state changes. An older entry is recognized by its stamp,
 /// and skipped when it comes up.
 struct ReadyHosts: Sendable {
     /// The knowledge of a host that decides which one goes first.

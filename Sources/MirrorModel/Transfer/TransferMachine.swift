@@ -204,7 +204,7 @@ extension TransferMachine {
         -> TransferAction
     {
         let verification: Verification
-        do throws(Refusal) {
+        do throws(ResponseError) {
             verification = try bytes.verify(
                 size: size, digests: digests, piecesHold: piecesHold, as: file)
         } catch {
@@ -212,14 +212,14 @@ extension TransferMachine {
             return end(error, dropsPart: true)
         }
         guard var answer = bytes.answer else {
-            let refusal = Refusal(.internalError, "bytes without an answer")
+            let refusal = ResponseError(.internalError, "bytes without an answer")
             return TransferAction(.fail(failure(refusal)))
         }
         if part?.isSegmented == true { answer = answer.with(ranges: .honoured) }
         return TransferAction(.accept(verification, answer))
     }
 
-    private mutating func wrongBytes(_ refusal: Refusal) -> TransferAction {
+    private mutating func wrongBytes(_ refusal: ResponseError) -> TransferAction {
         var refusal = refusal
         if bytes.answer?.mediaType.map(MediaRange.isPage) == true,
             Expectation.refusesHTML(at: file.target, replacing: nil)
@@ -289,7 +289,7 @@ extension TransferMachine {
             return action
         }
         if let check = checkOfAll(length: length) { return check }
-        let refusal = Refusal(failure.code, failure.cause)
+        let refusal = ResponseError(failure.code, failure.cause)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
@@ -314,7 +314,7 @@ extension TransferMachine {
     /// - Parameter wait: the time until the host is tried again, in milliseconds.
     package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
         bytes.breakOff()
-        let refusal = Refusal(failure.code, failure.cause)
+        let refusal = ResponseError(failure.code, failure.cause)
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
         }
@@ -344,7 +344,8 @@ extension TransferMachine {
     /// Ends the source for a reason found here, before or amid its bytes.
     ///
     /// - Parameter length: the present length of the part in hand; nil before the source's bytes.
-    package mutating func refused(_ refusal: Refusal, length: Int64? = nil) -> TransferAction {
+    package mutating func refused(_ refusal: ResponseError, length: Int64? = nil) -> TransferAction
+    {
         progressed(to: length)
         bytes.breakOff()
         return checkOfAll(length: length) ?? end(refusal)
@@ -427,7 +428,7 @@ struct SourceState: Sendable {
     var omitsRange = false
 
     /// Its refusal while other credentials are awaited; without any, that is its ending.
-    var awaited: Refusal?
+    var awaited: ResponseError?
     /// Whether other credentials were asked for.
     var hasAskedCredentials = false
 

@@ -15,7 +15,7 @@ extension TransferMachine {
     }
 
     /// The error of a refusal by the current source, and without advice.
-    func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
+    func failure(_ refusal: ResponseError, isRetryable: Bool? = nil) -> MirrorError {
         sources.error(refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
     }
 
@@ -65,7 +65,7 @@ extension TransferMachine {
     }
 
     /// Drops the part, and asks the same source again; no retry is spent.
-    mutating func startOver(_ refusal: Refusal) -> TransferAction {
+    mutating func startOver(_ refusal: ResponseError) -> TransferAction {
         sources.states[sources.current].restarts += 1
         let notice = TransferEvent.restart(
             cause: failure(refusal), attempt: asking.count)
@@ -83,7 +83,7 @@ extension TransferMachine {
             length - reception.offset < BytesInHand.progressThatResetsRetries
         else { return TransferAction(request()) }
         return retry(
-            Refusal(
+            ResponseError(
                 .connectionLost,
                 "the server sent \(Counted(length - reception.offset, "byte")) where the rest was asked for"
             ),
@@ -91,7 +91,7 @@ extension TransferMachine {
     }
 
     /// Drops the part, and asks the same source without ranges from now on; no retry is spent.
-    mutating func askWhole(_ refusal: Refusal) -> TransferAction {
+    mutating func askWhole(_ refusal: ResponseError) -> TransferAction {
         sources.states[sources.current].refusesRanges = true
         return startOver(refusal)
     }
@@ -130,7 +130,7 @@ extension TransferMachine {
     private static let longestRenewal: Int64 = 300_000
 
     /// Waits for other credentials after a 401, once for each source; without any, that is its end.
-    mutating func askCredentials(_ refusal: Refusal) -> TransferAction {
+    mutating func askCredentials(_ refusal: ResponseError) -> TransferAction {
         let state = sources.states[sources.current]
         guard !state.hasAskedCredentials, state.source.mayRenewCredentials,
             asking.plan.carriesCredentials, !file.isPost
@@ -143,12 +143,12 @@ extension TransferMachine {
     }
 
     /// Ends the wait for other credentials; returns the source's refusal, or nil where there was no wait.
-    mutating func endRenewal() -> Refusal? {
+    mutating func endRenewal() -> ResponseError? {
         sources.states[sources.current].awaited.take()
     }
 
     /// Asks the source again with other credentials.
-    mutating func renewed(after refusal: Refusal) -> TransferAction {
+    mutating func renewed(after refusal: ResponseError) -> TransferAction {
         let notice = TransferEvent.retry(
             cause: failure(refusal, isRetryable: true), attempt: asking.count,
             waitMilliseconds: 0)
@@ -166,7 +166,7 @@ extension TransferMachine {
     ///   - isAtOnce: whether no wait is needed where no other source is left.
     ///   - stays: whether the current source is asked again, and no other.
     mutating func retry(
-        _ refusal: Refusal, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
+        _ refusal: ResponseError, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
         var action: TransferAction
         if let after, after > file.policy.longestWait {
@@ -184,7 +184,7 @@ extension TransferMachine {
 
     /// Ends the current source for this run, because it cannot give the bytes.
     mutating func end(
-        _ refusal: Refusal, isRetryable: Bool? = nil, dropsPart: Bool = false
+        _ refusal: ResponseError, isRetryable: Bool? = nil, dropsPart: Bool = false
     ) -> TransferAction {
         let error = failure(refusal, isRetryable: isRetryable)
         sources.end(with: error)
@@ -209,7 +209,7 @@ extension TransferMachine {
     }
 
     /// Leaves the current source, whose host is not asked for `wait` milliseconds.
-    mutating func leave(_ refusal: Refusal, closedFor wait: Int64) -> TransferAction {
+    mutating func leave(_ refusal: ResponseError, closedFor wait: Int64) -> TransferAction {
         let error = failure(refusal, isRetryable: true)
         let attempts = asking.count
         let wait = sources.leave(with: error, closedFor: wait)
@@ -240,7 +240,7 @@ extension TransferMachine {
     /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
     ///
     /// Where another source is left, only the current one is given up.
-    mutating func failForWaste(_ refusal: Refusal) -> TransferAction? {
+    mutating func failForWaste(_ refusal: ResponseError) -> TransferAction? {
         guard let part = bytes.part, part.length > 0, !mayResume(part) else { return nil }
         let total = knownTotal ?? bytes.greatestLength
         // Twice a total that a server promises may be more than a number holds.

@@ -24,7 +24,7 @@ struct TransferRequests: ~Copyable, Sendable {
     /// Makes the next request go to the place that a redirect leads to; throws if it must not.
     mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant
-    ) throws(Refusal) {
+    ) throws(ResponseError) {
         try redirection.follow(head, to: location, at: now)
     }
 

@@ -7,7 +7,7 @@ internal import Synchronization
 package struct DirectoryEntry: Sendable {
     /// The folder, open.
     package let folder: Descriptor
-    /// The path beneath the root, for people and for the index.
+    /// The path below the root, for people and for the index.
     package let path: String
     /// A text that ends with the name, and where the name begins in it: mostly the path itself, so that
     /// no text is made for the name.
@@ -165,7 +165,7 @@ extension Errno {
 }
 
 extension DirectoryEntry {
-    /// Removes a folder with everything beneath it; follows no link.
+    /// Removes a folder with everything below it; follows no link.
     package func removeTree() throws(Errno) {
         let opened = try open(O_RDONLY | O_DIRECTORY)
         for child in try opened.names(path: path) {

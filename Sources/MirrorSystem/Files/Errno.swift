@@ -8,7 +8,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     package let number: Int32
     /// The call, e.g. `openat2`.
     package let call: String
-    /// The path beneath the root, or as the caller gave it; empty where there is none.
+    /// The path below the root, or as the caller gave it; empty where there is none.
     package let path: String
 
     /// Keeps the error number of a failed call.
@@ -27,7 +27,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     /// Whether a person can remove what prevents this one call: a file in the way, or a permission.
     ///
     /// It is not one if the disk failed or is full, or if the process has no more files or memory.
-    package var isObstacle: Bool {
+    package var isNoFile: Bool {
         !isNoSpace && ![EIO, EBADMSG, EAGAIN, EMFILE, ENFILE, ENOMEM].contains(number)
     }
 }

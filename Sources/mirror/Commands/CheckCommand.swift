@@ -121,7 +121,7 @@ struct CheckReport {
             report.omitted = decoded.omittedWarnings
             if strict { try decoded.refuseGaps(label: source.label) }
             if requirePinned { try decoded.manifest.refuseUnpinned(label: source.label) }
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             report.diagnostics = refusal.diagnostics
             report.omitted = refusal.omitted
             report.error = MirrorError(.manifestInvalid, "The manifest is invalid.")

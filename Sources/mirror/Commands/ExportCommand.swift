@@ -49,7 +49,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ResultOptions
 
     func validate() throws {
         if path == nil, format.isFolder {

@@ -24,7 +24,7 @@ struct JobsCommand: AsyncParsableCommand {
     var live = false
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ResultOptions
 
     func validate() throws {
         if live, output.json || output.quiet {

@@ -134,10 +134,10 @@ extension ForgetCommand {
                 style.label("leave", .warning) + target.path.printable
                     + style.faint("  (changed since mirror put it there)"))
         }
-        lines.line(verdict(report))
+        lines.line(result(report))
     }
 
-    private func verdict(_ report: ForgetReport) -> String {
+    private func result(_ report: ForgetReport) -> String {
         let name = report.name.printable
         guard report.failures.isEmpty else {
             return "\(name) is still remembered, because not all of its files could be removed."

@@ -108,7 +108,7 @@ extension PinReport {
     /// - Parameter isCheck: whether the declarations themselves are asked about.
     func show(_ options: any OutputChoices, isCheck: Bool = false) {
         for finding in contradictions {
-            guard case .contradiction(let because) = finding.verdict else { continue }
+            guard case .contradiction(let because) = finding.outcome else { continue }
             Console.error.line(
                 "\(manifest.printable):\(finding.line): error: \(finding.target.path.printable): \(because)"
             )
@@ -130,13 +130,13 @@ extension PinReport {
         for finding in findings where !isCheck {
             if let line = line(finding, style, isVerbose: options.verbose) { lines.line(line) }
         }
-        lines.line(verdict(isCheck: isCheck))
+        lines.line(result(isCheck: isCheck))
         lines.flush()
     }
 
     private func line(_ finding: PinFinding, _ style: TextStyle, isVerbose: Bool) -> String? {
         let path = finding.target.path.printable
-        switch finding.verdict {
+        switch finding.outcome {
         case .pin:
             let size = finding.size.map { "  \(ByteCount($0))" } ?? ""
             let digest = finding.sha256.map { "sha256 \($0.hex)" } ?? ""
@@ -151,7 +151,7 @@ extension PinReport {
         }
     }
 
-    private func verdict(isCheck: Bool) -> String {
+    private func result(isCheck: Bool) -> String {
         let manifest = manifest.printable
         if isCheck {
             let count = findings.count

@@ -34,7 +34,7 @@ struct ResolveCommand: AsyncParsableCommand {
     @Option(name: .long, help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ResultOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

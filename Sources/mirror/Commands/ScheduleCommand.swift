@@ -165,7 +165,7 @@ struct ScheduleListCommand: AsyncParsableCommand {
               mirror schedule list --json
             """)
 
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ResultOptions
 
     func run() async throws {
         let book = ScheduleBook()

@@ -119,7 +119,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         else { throw MirrorError(.usage, EffectiveWords.kind(of: option)) }
         try DeviceSettings.changing(root) { settings in
             if let message = SettingsSetCommand.refusal(of: words, option, beside: settings) {
-                throw MirrorError(.usage, UsageRefusal.correction(of: message) ?? message)
+                throw MirrorError(.usage, UsageError.correction(of: message) ?? message)
             }
             try settings.change(option.name, to: parsed)
         }

@@ -102,7 +102,7 @@ struct SteeringOptions: ParsableArguments {
     var targets: [Target] = []
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ResultOptions
 }
 
 extension SteeringOptions {

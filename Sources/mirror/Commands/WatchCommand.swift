@@ -141,7 +141,7 @@ extension WatchLoop {
         } catch let code as ExitCode {
             end.exit = code.rawValue
         } catch {
-            let failure = CommandFailure(error)
+            let failure = CommandError(error)
             Console.error.line(failure.text)
             // As with a server that is away.
             (end.exit, mayPass) = (failure.exitCode, failure.error.isRetryable)
@@ -258,7 +258,7 @@ extension WatchLoop {
             if let command = parsed as? WatchCommand { self.command = command }
         } catch {
             Console.error.line(
-                "mirror: note: the settings were not read again: \(CommandFailure(error).error.message)"
+                "mirror: note: the settings were not read again: \(CommandError(error).error.message)"
             )
         }
     }

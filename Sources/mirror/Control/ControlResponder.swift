@@ -87,7 +87,7 @@ extension ControlResponder {
                 }
                 return .done(unknown: targets.filter { !known.contains($0) })
             }
-        } catch { return .refused(CommandFailure(error).error.message) }
+        } catch { return .refused(CommandError(error).error.message) }
     }
 
     private static let idle = ControlReply.refused("no run is under way at the moment")

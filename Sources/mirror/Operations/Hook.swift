@@ -59,7 +59,7 @@ struct Hook {
             var status: Int32 = 0
             if waitpid(pid, &status, WNOHANG) == pid {
                 if isOpen { close(input) }
-                return verdict(status)
+                return result(status)
             }
             let isToEnd = !isLate && Interruption.endsCommand
             if isToEnd || ContinuousClock.now > limit {
@@ -97,7 +97,7 @@ struct Hook {
         waitpid(pid, &status, 0)
     }
 
-    private func verdict(_ status: Int32) -> String? {
+    private func result(_ status: Int32) -> String? {
         let signal = status & 0x7F
         if signal != 0 { return "\(option): \(words[0]) was ended by signal \(signal)." }
         let code = status >> 8 & 0xFF

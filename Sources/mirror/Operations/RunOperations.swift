@@ -26,7 +26,7 @@ final class RunOperations: Sendable {
     ///
     /// - Parameter root: the root as the command names it.
     /// - Parameter needsLog: whether a log that cannot be opened is an error, and a pipe is waited for
-    ///   until somebody reads it; else the run goes on without the log.
+    ///   until a program reads it; else the run goes on without the log.
     init?(_ options: OperationOptions, root: String?, needsLog: Bool) throws {
         if options.isEmpty { return nil }
         for path in [options.log, options.metrics].compactMap(\.self) {
@@ -41,7 +41,7 @@ final class RunOperations: Sendable {
                     descriptor: try EventLog.open(path, waitsForReader: needsLog))
             } catch {
                 if needsLog { throw error }
-                state.refusal = "\(CommandFailure(error).error.message) This sync is not in it."
+                state.refusal = "\(CommandError(error).error.message) This sync is not in it."
             }
         }
         self.state = Mutex(state)
@@ -79,7 +79,7 @@ final class RunOperations: Sendable {
     }
 
     /// Writes the summary of a command that is cut short to the log, unless the log is being written
-    /// to: nobody waits for a disk then.
+    /// to: it does not wait for a disk then.
     func note(last event: Event) { _ = state.withLockIfAvailable { $0.log?.note(event) } }
 
     /// Starts the programs that the end of a run calls for, and waits for them. Returns sentences about
@@ -124,7 +124,7 @@ final class RunOperations: Sendable {
                         due: Interruption.exitCode == nil ? try? await due() : nil,
                         freeBytes: RunOperations.freeBytes(at: root)), to: path)
             } catch {
-                notes.append("The metrics were not written: \(CommandFailure(error).error.message)")
+                notes.append("The metrics were not written: \(CommandError(error).error.message)")
             }
         }
         return notes

@@ -96,7 +96,7 @@ struct FewChoices: OutputChoices {
 // and looks through the whole program for each type of group.
 
 /// The output options of verbs that give one verdict.
-struct VerdictOptions: ParsableArguments, OutputChoices {
+struct ResultOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
 }

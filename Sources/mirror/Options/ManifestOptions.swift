@@ -30,7 +30,7 @@ struct ManifestArguments {
 
     private func hint() throws -> ListHint { try lists?.hint() ?? ListHint() }
 
-    /// Reads the manifests; throws `ManifestRefusal` or `MirrorError`.
+    /// Reads the manifests; throws `ManifestError` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
         try await load(try sources(), fresh: [], in: session).manifests
     }
@@ -142,7 +142,7 @@ struct ImportOptions: ParsableArguments {
 
     private static func url(_ text: String, _ option: String, _ example: String) throws -> SourceURL
     {
-        do throws(URLFlaw) { return try SourceURL(text) } catch {
+        do throws(SourceURLError) { return try SourceURL(text) } catch {
             throw MirrorError(
                 .usage,
                 "--\(option) \(error). Write an absolute URL such as https://origin.example/\(example)."
@@ -159,10 +159,10 @@ extension DecodedManifest {
         }
     }
 
-    /// Throws `ManifestRefusal` if entries of the list are left out.
+    /// Throws `ManifestError` if entries of the list are left out.
     func refuseGaps(label: String) throws {
         guard !leftOut.isEmpty else { return }
-        throw ManifestRefusal(leftOut: leftOut, of: label)
+        throw ManifestError(leftOut: leftOut, of: label)
     }
 }
 

@@ -96,7 +96,7 @@ extension Diagnostic {
     var printed: String { remedy == nil ? description : "\(prefix)\(sentence)" }
 }
 
-extension ManifestRefusal {
+extension ManifestError {
     /// Each error with the lines that it is in and with what helps, and how many more there are.
     func text(_ form: DiagnosticText) -> String {
         let lines = diagnostics.flatMap(form.lines)

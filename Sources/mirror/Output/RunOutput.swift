@@ -99,7 +99,7 @@ struct RunOutput {
     /// What is said after the report: what ended the run, unless a resource's line said it.
     private func lastLine(of end: HeldSummary.End) -> String? {
         guard let failure = end.failure else { return nil }
-        guard let error = failure as? MirrorError else { return CommandFailure(failure).text }
+        guard let error = failure as? MirrorError else { return CommandError(failure).text }
         if error.code == .cancelled, Interruption.exitCode != nil { return error.message }
         if held.hasTold(error) { return nil }
         return "mirror: error: \(error.sentence.printable)"
@@ -129,7 +129,7 @@ struct RunOutput {
 
     /// Reports that the settings or the environment refuse a command line. Gives the exit code.
     static func refuse(_ words: [String], because error: any Error) -> Int32 {
-        let failure = CommandFailure(error)
+        let failure = CommandError(error)
         return refuse(words, failure.error, text: failure.text)
     }
 
@@ -144,7 +144,7 @@ struct RunOutput {
             Console.output.write(bytes: line(event))
         }
         Console.error.line(text)
-        return CommandFailure(error).exitCode
+        return CommandError(error).exitCode
     }
 
     private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]
@@ -179,10 +179,10 @@ struct RunOutput {
                 Interruption.setLastWords(nil)
                 throw error
             }
-            let first = RunOutput.summary(of: CommandFailure(error), root: root)
+            let first = RunOutput.summary(of: CommandError(error), root: root)
             let end: any Error = startPrograms(first) ? CancellationError() : error
             Interruption.setLastWords(nil)
-            let failure = CommandFailure(end)
+            let failure = CommandError(end)
             // A signal's exit code wins over the error's.
             let event = Event.failure(
                 failure.error, root: root, exit: Interruption.exitCode,
@@ -194,7 +194,7 @@ struct RunOutput {
         }
     }
 
-    private static func summary(of failure: CommandFailure, root: String) -> Summary {
+    private static func summary(of failure: CommandError, root: String) -> Summary {
         var summary = Summary()
         (summary.root, summary.error) = (root, failure.error)
         (summary.exit, summary.seconds) = (failure.exitCode, MirrorCommand.seconds)
@@ -324,7 +324,7 @@ final class HeldSummary: Sendable {
         /// Adds an error from after the run; only the first error is reported.
         mutating func enter(late error: any Error) {
             if failure == nil { failure = error }
-            summary.enter(late: CommandFailure(error).error)
+            summary.enter(late: CommandError(error).error)
         }
     }
 

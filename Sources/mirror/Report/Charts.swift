@@ -204,7 +204,7 @@ extension TimeAxis {
         }
     }
 
-    /// Writes what is beneath a picture, a label for each tick.
+    /// Writes what is below a picture, a label for each tick.
     func labels(_ html: inout HTMLWriter) {
         html.element("div", ["class": "under", "aria-hidden": "true"]) { html in
             html.element("span", text: "")

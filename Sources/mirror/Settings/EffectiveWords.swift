@@ -29,7 +29,7 @@ struct EffectiveWords {
     /// Refuses a setting that reaches outside the root where another user can have written it.
     static func refuse(
         _ setting: DeviceSettings.Setting, ofOthers settings: DeviceSettings
-    ) throws(ManifestRefusal) {
+    ) throws(ManifestError) {
         if settings.isOwn || !reachingOutside.contains(setting.name) { return }
         throw settings.refusal(
             of: setting,
@@ -43,7 +43,7 @@ struct EffectiveWords {
 
     /// Adds the options that a command line does not set itself.
     ///
-    /// Throws `ManifestRefusal` for a setting that no verb has, or of the wrong kind, and
+    /// Throws `ManifestError` for a setting that no verb has, or of the wrong kind, and
     /// `MirrorError` with `usage` for such a variable.
     init(
         _ words: [String], settings: DeviceSettings, environment: [(name: String, value: String)],
@@ -151,7 +151,7 @@ struct EffectiveWords {
 extension EffectiveWords {
     /// The words to parse; the same as `words` if nothing adds to them.
     ///
-    /// Throws `ManifestRefusal`, or `MirrorError`, for a setting or a variable that is wrong.
+    /// Throws `ManifestError`, or `MirrorError`, for a setting or a variable that is wrong.
     static func effective(_ words: [String]) throws -> [String] {
         guard let verb = words.first, !verb.hasPrefix("-"), verb != "settings", verb != "help"
         else { return words }
@@ -244,7 +244,7 @@ extension EffectiveWords {
             let message = refusal(of: verb + other.words + addition.words) ?? ""
             return ![addition, other].contains { message.contains("--\($0.name)") }
         }
-        return helps ? nil : UsageRefusal.correction(of: alone) ?? alone
+        return helps ? nil : UsageError.correction(of: alone) ?? alone
     }
 
     /// The parser's message about a command line; nil when it takes it.
@@ -283,7 +283,7 @@ struct OptionCatalog {
         subscript(name: String) -> Option? { options.first { $0.name == name } }
     }
 
-    /// Every verb, those beneath others after them.
+    /// Every verb, those below others after them.
     let verbs: [Verb]
 
     /// The options that no setting can set: the root, which decides what settings count, and

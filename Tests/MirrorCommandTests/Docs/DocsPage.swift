@@ -7,7 +7,7 @@ struct DocsPage: Sendable, CustomTestStringConvertible {
     static let repository = Folder(
         #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined())
 
-    /// All pages: the README and everything beneath `docs/`.
+    /// All pages: the README and everything below `docs/`.
     static var all: [DocsPage] {
         let pages = repository.entries(beneath: "docs").map(\.name).filter { $0.hasSuffix(".md") }
         return (["README.md"] + pages).map(DocsPage.init)
@@ -26,7 +26,7 @@ struct DocsPage: Sendable, CustomTestStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The words in code type in the first column of the tables beneath a heading.
+    /// The words in code type in the first column of the tables below a heading.
     func tableKeys(beneath heading: String) throws -> Set<String> {
         var keys: Set<String> = []
         var isBeneath = false

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// A folder in code type, such as `mirror/Options/`, is beneath Sources/ or the repository.
+    /// A folder in code type, such as `mirror/Options/`, is below Sources/ or the repository.
     @Test(arguments: ["docs/design.md", "CONTRIBUTING.md"].map(DocsPage.init))
     func namedFoldersExist(_ page: DocsPage) throws {
         let roots = ["Sources", "Tests", "docs"]

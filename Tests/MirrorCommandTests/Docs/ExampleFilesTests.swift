@@ -4,7 +4,7 @@ import Testing
 
 /// What the pages and the files to copy tell people to type is what the program understands.
 @Suite struct ExampleFilesTests {
-    /// Files beneath docs/examples/ that are copied elsewhere.
+    /// Files below docs/examples/ that are copied elsewhere.
     static var files: [DocsPage] {
         DocsPage.repository.entries(beneath: "docs/examples").filter { !$0.isFolder }
             .map { DocsPage($0.name) }.filter { !$0.path.hasSuffix(".swift") }

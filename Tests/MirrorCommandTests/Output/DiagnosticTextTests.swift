@@ -10,7 +10,7 @@ import Testing
         -> [String]
     {
         let form = DiagnosticText(style: TextStyle(isColored: isColored), columns: columns)
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try ManifestReader.read(
                 Array(text.utf8), label: "m.json", origin: .file(path: "/m.json"))
         }

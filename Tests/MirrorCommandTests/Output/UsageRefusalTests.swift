@@ -11,7 +11,7 @@ import Testing
             _ = try MirrorCommand.parseAsRoot(words)
             return "taken"
         } catch {
-            return UsageRefusal(
+            return UsageError(
                 message: MirrorCommand.message(for: error),
                 fullText: MirrorCommand.fullMessage(for: error), words: words
             ).text
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func everyValueInTheHelpIsExplained() {
-        for kind in UsageRefusal.allowed.keys {
+        for kind in UsageError.allowed.keys {
             let helps = [SyncCommand.helpMessage(), EvictCommand.helpMessage()]
             #expect(helps.contains { $0.contains("<\(kind)>") }, "\(kind)")
         }

@@ -252,7 +252,7 @@ import Testing
             #expect(try tmux.wait { $0.contains(where: Self.isTotal) })
             for columns in [50, 110, 42, 80] {
                 try tmux.resize(columns: columns, rows: 24)
-                // Once it is drawn anew, exactly one is there, and it fits.
+                // Once it is drawn again, exactly one is there, and it fits.
                 let isOne = try tmux.wait { screen in
                     screen.count(where: Self.isTotal) == 1
                         && screen.allSatisfy { DisplayWidth.of($0) <= columns }

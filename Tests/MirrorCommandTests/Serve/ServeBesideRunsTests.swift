@@ -27,7 +27,7 @@ import Testing
         ])
         #expect(try await root.answer("HEAD /Documents/a")["ETag"] == tag(Self.two))
         #expect(try await root.answer("HEAD /Documents/b").status == "200")
-        // Not found beneath /cas/ was true a moment ago: the client is told to ask again.
+        // Not found below /cas/ was true a moment ago: the client is told to ask again.
         var answer = try await root.answer("HEAD /cas/\(hex)")
         for _ in 0..<600 where answer.status == "503" {
             Pause.milliseconds(50)

@@ -74,7 +74,7 @@ import Testing
         "[]", "", #"{"jobs": 1, "jobs": 2}"#,
     ])
     func aSettingThatIsWrongIsRefused(json: String) {
-        #expect(throws: ManifestRefusal.self) { try words("sync", json) }
+        #expect(throws: ManifestError.self) { try words("sync", json) }
     }
 
     /// Others can write in the folder, and what they write must not run as this user.
@@ -93,7 +93,7 @@ import Testing
         }
         #expect(try words().contains("--" + option))
         #expect(chmod(path, 0o666) == 0)
-        #expect(throws: ManifestRefusal.self) { try words() }
+        #expect(throws: ManifestError.self) { try words() }
     }
 
     @Test(arguments: [(256, true), (257, false)])

@@ -7,7 +7,7 @@ import Testing
 /// near to a format only where most of it is of that format.
 @Suite struct ForeignListTests {
     private func refusal(_ text: String) throws -> String {
-        try #require(throws: ManifestRefusal.self, "\(text)") {
+        try #require(throws: ManifestError.self, "\(text)") {
             try ManifestReader.read(
                 Array(text.utf8), label: "l", origin: .file(path: "/l"),
                 hint: try ListHint(format: nil, base: try SourceURL("https://h.example/")))

@@ -66,7 +66,7 @@ import Testing
 
     @Test(arguments: ListCasesTests.names(in: "bad"))
     func badListIsRefusedWithItsExpectedDiagnostics(_ name: String) throws {
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try Self.read("bad/" + name, hint: ListHint())
         }
         let expected = try CaseFiles.text(Self.folder + "bad/\(name).expected")

@@ -132,7 +132,7 @@ import Testing
     /// A page with a NUL would be read up to it.
     @Test func nulInAPageIsRefused() throws {
         let page = "<title>Index of</title><a href=a>a</a>\0<a href=b>b</a>"
-        #expect(throws: ManifestRefusal.self) {
+        #expect(throws: ManifestError.self) {
             try ManifestReader.read(
                 Array(page.utf8), label: "l",
                 origin: .url(try SourceURL("https://h.example/pub/")))
@@ -142,7 +142,7 @@ import Testing
     /// A listing of more entries would be followed for hours.
     @Test func aListingBeyond100000EntriesIsRefused() throws {
         let links = (0..<100_200).map { "<a href=f\($0)>f</a>" }.joined()
-        let error = #expect(throws: ManifestRefusal.self) {
+        let error = #expect(throws: ManifestError.self) {
             try ManifestReader.read(
                 Array("<title>Index of</title>\(links)".utf8), label: "l",
                 origin: .url(try SourceURL("https://h.example/pub/")))

@@ -9,7 +9,7 @@ import Testing
         -> String
     {
         let hint = try ListHint(format: nil, base: try base.map { try SourceURL($0) })
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try ManifestReader.read(Array(text.utf8), label: "l", origin: origin, hint: hint)
         }
         return refusal.description
@@ -51,7 +51,7 @@ import Testing
     @Test func aRequiredFormatMustFit() throws {
         let hint = try ListHint(format: .npm, base: nil)
         for text in ["hello\n", "<a/>", "[]", "{ \"resources\": [] }", "version = 1\n"] {
-            #expect(throws: ManifestRefusal.self, "\(text)") {
+            #expect(throws: ManifestError.self, "\(text)") {
                 try ManifestReader.read(
                     Array(text.utf8), label: "l", origin: .file(path: "/l"), hint: hint)
             }

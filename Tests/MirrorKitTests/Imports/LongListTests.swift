@@ -94,7 +94,7 @@ import Testing
             do {
                 return try ManifestReader.read(
                     bytes, label: "l", origin: .file(path: "/l"), hint: hint)
-            } catch is ManifestRefusal { return nil }
+            } catch is ManifestError { return nil }
         }
         let bytes = Array(text.utf8)
         for count in 0..<bytes.count { _ = try read(Array(bytes.prefix(count))) }

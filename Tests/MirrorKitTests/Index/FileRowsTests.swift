@@ -149,7 +149,7 @@ import Testing
             try batch.put(other)
             let number = try batch.put(
                 PromotionIntent(
-                    kind: .landing, staged: "Caches/.a.mirror-00", stagedInode: stamp.inode,
+                    kind: .promotion, staged: "Caches/.a.mirror-00", stagedInode: stamp.inode,
                     replaces: false, record: new))
             try batch.run(
                 """

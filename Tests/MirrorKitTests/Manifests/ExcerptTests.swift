@@ -10,7 +10,7 @@ import Testing
     {
         do {
             return try ManifestReader.read(Array(text.utf8), label: "m", origin: origin).warnings
-        } catch let refusal as ManifestRefusal { return refusal.diagnostics }
+        } catch let refusal as ManifestError { return refusal.diagnostics }
     }
 
     private func marked(_ diagnostic: Diagnostic) throws -> String {
@@ -123,7 +123,7 @@ import Testing
     @Test(arguments: CaseFiles.manifests(in: "bad"))
     func everyBadManifestHasMarksWithinItsLines(name: String) throws {
         let bytes = try CaseFiles.bytes(CaseFiles.cases + name)
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try ManifestReader.read(bytes, label: name, origin: .standardInput)
         }
         for diagnostic in refusal.diagnostics {

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: CaseFiles.manifests(in: "bad"))
     func badManifestIsRefusedWithItsExpectedDiagnostics(name: String) throws {
         let expected = try CaseFiles.text(CaseFiles.cases + name + ".expected")
-        let refusal = try #require(throws: ManifestRefusal.self) { try read(name) }
+        let refusal = try #require(throws: ManifestError.self) { try read(name) }
         #expect(refusal.description + "\n" == expected)
     }
 

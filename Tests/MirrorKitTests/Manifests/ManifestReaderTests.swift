@@ -32,7 +32,7 @@ import Testing
             if isLeft {
                 _ = try read(text)
             } else {
-                #expect(throws: ManifestRefusal.self) { try read(text) }
+                #expect(throws: ManifestError.self) { try read(text) }
             }
         }
     }
@@ -67,7 +67,7 @@ import Testing
         do {
             _ = try read("{\"resources\":[\n" + lines.joined(separator: ",\n") + "]}")
             Issue.record("it was read")
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             #expect(refusal.diagnostics.map(\.line) == [15_002, 15_003, 15_004])
             #expect(refusal.diagnostics[0].message.contains("is said to give"))
             #expect(refusal.diagnostics[1].message.contains("is also the target of line 14"))
@@ -108,7 +108,7 @@ import Testing
         let decoded = try read("<manifest>" + resources.joined(separator: blanks) + "</manifest>")
         #expect(decoded.manifest.resources.map(\.target.name) == ["a", "b", "c"])
         #expect(decoded.manifest.resources.map(\.line) == [1, 3, 5])
-        #expect(throws: ManifestRefusal.self) {
+        #expect(throws: ManifestError.self) {
             try read("<manifest>\(blanks)x\(blanks)</manifest>")
         }
     }
@@ -125,7 +125,7 @@ import Testing
 
     @Test func errorsBeyondTwentyAreCounted() throws {
         let flawed = Array(repeating: "7", count: 100_000).joined(separator: ",")
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try read("{ \"resources\": [\(flawed)] }")
         }
         #expect(refusal.diagnostics.count == 20)
@@ -146,7 +146,7 @@ import Testing
             let text =
                 "<manifest>\n" + String(repeating: filler, count: lines)
                 + "  <resource x-note=\"é\"\n      size=\"x\" url=\"https://h.example/a\"/></manifest>"
-            let refusal = try #require(throws: ManifestRefusal.self) { try read(text) }
+            let refusal = try #require(throws: ManifestError.self) { try read(text) }
             #expect(refusal.diagnostics.map(\.line) == [lines + 3])
             #expect(refusal.diagnostics.map(\.column) == [13])
         }
@@ -169,12 +169,12 @@ import Testing
 
     /// libxml2 would take it for what it is, and complain to standard error by itself.
     @Test func utf16IsRefusedWithoutAMarkToo() throws {
-        let refusal = try #require(throws: ManifestRefusal.self) { try read("<\0m\0/\0>\0") }
+        let refusal = try #require(throws: ManifestError.self) { try read("<\0m\0/\0>\0") }
         #expect(refusal.description.contains("UTF-16"))
     }
 
     @Test func aQueryStaysHiddenBehindACombiningMark() throws {
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try read(
                 "{ \"resources\": [{ \"url\": \"https://h.example/a b?\u{301}t=SECRET\" }] }")
         }
@@ -191,7 +191,7 @@ import Testing
         ("<manifest><!-- é -->\n é<defaults/></manifest>", 2, 2),
     ])
     func aStrayTextHasItsFirstCharactersPlace(text: String, line: Int, column: Int) throws {
-        let refusal = try #require(throws: ManifestRefusal.self) { try read(text) }
+        let refusal = try #require(throws: ManifestError.self) { try read(text) }
         #expect(refusal.diagnostics.first?.line == line)
         #expect(refusal.diagnostics.first?.column == column)
     }

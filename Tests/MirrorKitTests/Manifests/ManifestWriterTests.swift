@@ -59,7 +59,7 @@ import Testing
             let again = try read(try written(manifest, with: writer), path)
             #expect(again.notation == .metalink)
             #expect(unplaced(again.manifest) == unplaced(manifest))
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             #expect(!path.hasSuffix(".meta4"), "\(refusal)")
             writer.isLossy = true
             guard manifest.resources.allSatisfy({ $0.method == .get }), manifest.name == nil else {
@@ -74,7 +74,7 @@ import Testing
     @Test func metalinkRefusesWhatItCannotExpress() throws {
         let path = CaseFiles.project + "/manifests/example.json"
         let manifest = try read(try CaseFiles.bytes(path), path).manifest
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try ManifestWriter(.metalink, label: "example.json").check(manifest)
         }
         let lines = refusal.diagnostics.map(\.description)
@@ -95,7 +95,7 @@ import Testing
         let manifest = try read(try CaseFiles.bytes(path), path).manifest
         var writer = ManifestWriter(.metalink, label: "example.json")
         writer.isLossy = true
-        let refusal = try #require(throws: ManifestRefusal.self) { try writer.check(manifest) }
+        let refusal = try #require(throws: ManifestError.self) { try writer.check(manifest) }
         #expect(
             refusal.diagnostics.map(\.message) == [
                 "Caches/report.json: Metalink has no method; write JSON"
@@ -141,7 +141,7 @@ import Testing
         let manifest = try manifest { resource in
             resource.method = .post(body: Template(literal: "a\u{1}"))
         }
-        let refusal = try #require(throws: ManifestRefusal.self) {
+        let refusal = try #require(throws: ManifestError.self) {
             try ManifestWriter(.xml, label: "code").check(manifest)
         }
         #expect(refusal.description.contains("Caches/a: body has the character U+1"))
@@ -169,7 +169,7 @@ import Testing
             resource.primary.headers = [try HeaderField(name: "A", value: Template(literal: "1"))]
             resource.mirrors.append(Source(url: try SourceURL("https://h.example/b")))
         }
-        #expect(throws: ManifestRefusal.self) {
+        #expect(throws: ManifestError.self) {
             try ManifestWriter(.json, label: "code").check(manifest)
         }
     }

@@ -62,7 +62,7 @@ import Testing
             (again.line, again.column) = (0, 0)
             #expect(again == kept)
         }
-        #expect(throws: ManifestRefusal.self) { try read(text(key, sample.bad)) }
+        #expect(throws: ManifestError.self) { try read(text(key, sample.bad)) }
     }
 
     @Test func keysAreDocumented() throws {

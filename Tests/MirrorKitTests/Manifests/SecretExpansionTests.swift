@@ -29,7 +29,7 @@ import Testing
                 try manifest(resources, origin), label: "m.json", isLocal: origin.isFile,
                 onlyOrigins: &onlyOrigins)
             return []
-        } catch let refusal as ManifestRefusal {
+        } catch let refusal as ManifestError {
             #expect(!refusal.description.contains("s3cret"))
             return refusal.diagnostics.map { diagnostic in
                 diagnostic.description + (diagnostic.remedy.map { " [\($0.subject)]" } ?? "")
@@ -136,7 +136,7 @@ import Testing
             grants: [try Grant("FILE@https://a.example")], environment: environment,
             credential: { _ in content })
         var onlyOrigins: [String: Origin] = [:]
-        #expect(throws: ManifestRefusal.self) {
+        #expect(throws: ManifestError.self) {
             try expansion.check(
                 manifest, label: "m.json", isLocal: true, onlyOrigins: &onlyOrigins)
         }

@@ -16,9 +16,9 @@ import Testing
             return count == 1 ? Errno(number: EIO, call: "syncfs", path: "disk") : nil
         }
         let tree = try PromotionTree(try TemporaryFolder(), probe)
-        let first = await tree.promote(try tree.landing("Caches/a", "x")).failure
+        let first = await tree.promote(try tree.promotion("Caches/a", "x")).failure
         #expect(first?.code == .inputOutput)
-        let second = await tree.promote(try tree.landing("Caches/b", "x")).failure
+        let second = await tree.promote(try tree.promotion("Caches/b", "x")).failure
         #expect(second == first)
         #expect(flushes.load(ordering: .relaxed) == 1)
         #expect(tree.folder.names(in: "Caches").isEmpty)
@@ -36,7 +36,7 @@ import Testing
         let name = PartRecord.freshName(for: try Target("Caches/other"), identity: .anonymous)
         try tree.folder.write("part", to: "tmp/" + name)
         try tree.folder.write("no part", to: "tmp/kept.txt")
-        let failure = await tree.promote(try tree.landing("Caches/a", "x")).failure
+        let failure = await tree.promote(try tree.promotion("Caches/a", "x")).failure
         #expect(failure?.code == (number == EIO ? .inputOutput : .noSpace))
         // A full disk says nothing of what it has taken.
         let kept = number == EIO ? ["kept.txt"] : [name, "kept.txt"].sorted()
@@ -50,7 +50,7 @@ import Testing
         let tree = try PromotionTree(in: disk.folder.path)
         try await tree.put("Caches/a", "small")
         let large = String(repeating: "x", count: 4 << 20)
-        #expect(await tree.promote(try tree.landing("Caches/b", large)).failure?.code == .noSpace)
+        #expect(await tree.promote(try tree.promotion("Caches/b", large)).failure?.code == .noSpace)
         #expect(tree.folder.names(in: "Caches") == ["a"])
         #expect(tree.folder.names(in: "tmp").isEmpty)
         try await tree.put("Caches/c", "small")
@@ -68,9 +68,9 @@ import Testing
         let old = try await tree.put(path, "old")
         let name = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("newer", to: "tmp/" + name)
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             path, "newer", content: .part(name, tree.stamp(ofPart: name)), over: .ours(old.stamp))
-        #expect(await tree.promote(landing).failure == nil)
+        #expect(await tree.promote(promotion).failure == nil)
         #expect(folder.text(of: path) == "newer")
         #expect(folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
         let hidden = try tree.index.read { (database: inout Database) throws(IndexError) in
@@ -79,7 +79,7 @@ import Testing
         #expect(hidden.isEmpty)
         let wrong = PartRecord.freshName(for: try Target(path), identity: .anonymous)
         try folder.write("wrong", to: "tmp/" + wrong)
-        let refused = try tree.landing(
+        let refused = try tree.promotion(
             path, "other", content: .part(wrong, tree.stamp(ofPart: wrong)), over: .ours(old.stamp))
         #expect(await tree.promote(refused).failure?.code == .sourceChanged)
         await tree.promoter.stop()

@@ -26,7 +26,7 @@ import Testing
         return promoted
     }
 
-    /// A program that has the folder open writes into it beneath its new name.
+    /// A program that has the folder open writes into it below its new name.
     @Test(arguments: [Way.exchange, .exchangeInDocuments])
     func newcomersInTheOldFolderKeepTheirNames(way: Way) async throws {
         let ground = try await Ground(way)

@@ -25,7 +25,7 @@ import Testing
                 verified: .digest, promotedAt: record.promotedAt)
         }
         return PromotionIntent(
-            kind: isFull ? .move : .landing, staged: isFull ? "Documents/old" : "tmp/a.part",
+            kind: isFull ? .move : .promotion, staged: isFull ? "Documents/old" : "tmp/a.part",
             aside: isFull ? nil : "Caches/.b.mirror-00", stagedInode: .max, replaces: isFull,
             record: record)
     }
@@ -66,7 +66,7 @@ import Testing
         let target = try Target(path)
         var intent = try Self.intent(path, isFull: true)
         intent = PromotionIntent(
-            kind: .landing, staged: target.freshHiddenPath(),
+            kind: .promotion, staged: target.freshHiddenPath(),
             aside: target.freshHiddenPath(), stagedInode: 1, replaces: true,
             record: intent.record)
         intent.id = try put([intent])[0]

@@ -8,7 +8,7 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct PromoterTests {
-    @Test func aBodyInMemoryLandsWithItsRow() async throws {
+    @Test func aBodyInMemoryIsPromotedWithItsRow() async throws {
         let tree = try PromotionTree()
         let record = try await tree.put("Documents/a/b.txt", "hello")
         #expect(tree.folder.text(of: "Documents/a/b.txt") == "hello")
@@ -28,9 +28,9 @@ import Testing
             return true
         }
         let tree = try PromotionTree(probe)
-        let landing = try tree.landing("Caches/a", "hello")
+        let promotion = try tree.promotion("Caches/a", "hello")
         await withCheckedContinuation { continuation in
-            tree.submit(landing) { _ in
+            tree.submit(promotion) { _ in
                 heard.withLock { $0.append("told") }
                 continuation.resume()
             }
@@ -40,7 +40,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aPartLandsAndItsRowGoes() async throws {
+    @Test func aPartIsPromotedAndItsRowGoes() async throws {
         let tree = try PromotionTree()
         let store = TreePartStore(root: tree.root, index: tree.index)
         let target = try Target("Caches/a")
@@ -50,10 +50,10 @@ import Testing
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
         try store.create(part).write(Array("part".utf8), at: 0)
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             "Caches/a", "part", content: .part(part.name, tree.stamp(ofPart: part.name)),
             isExecutable: true)
-        #expect(await tree.promote(landing).failure == nil)
+        #expect(await tree.promote(promotion).failure == nil)
         #expect(tree.folder.text(of: "Caches/a") == "part")
         #expect(access(tree.folder.path + "/Caches/a", X_OK) == 0)
         let parts = try tree.index.read { (database: inout Database) throws(IndexError) in
@@ -67,9 +67,9 @@ import Testing
         let tree = try PromotionTree()
         let name = PartRecord.freshName(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("longer than said", to: "tmp/" + name)
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             "Caches/a", "short", content: .part(name, tree.stamp(ofPart: name)))
-        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(await tree.promote(promotion).failure?.code == .sourceChanged)
         #expect(tree.folder.names(in: "tmp") == [name])
         await tree.promoter.stop()
     }
@@ -86,10 +86,10 @@ import Testing
             try tree.folder.write("wrong", to: "tmp/" + name)
         } while try tree.stamp(
             ofPart: name) == stamp
-        let wrong = try tree.landing("Caches/a", "right", content: .part(name, stamp))
+        let wrong = try tree.promotion("Caches/a", "right", content: .part(name, stamp))
         #expect(await tree.promote(wrong).failure?.code == .sourceChanged)
         try tree.folder.write("right", to: "tmp/" + name)
-        let right = try tree.landing("Caches/a", "right", content: .part(name, stamp))
+        let right = try tree.promotion("Caches/a", "right", content: .part(name, stamp))
         #expect(await tree.promote(right).failure == nil)
         #expect(tree.folder.text(of: "Caches/a") == "right")
         await tree.promoter.stop()
@@ -111,13 +111,13 @@ import Testing
     func untrackedFileGetsAConflictName(path: String) async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: path)
-        let result = await tree.promote(try tree.landing(path, "ours"))
+        let result = await tree.promote(try tree.promotion(path, "ours"))
         let conflict = try #require(result.conflict)
         #expect(conflict.hasSuffix("/f.mirror-conflict-20261121T035600Z.txt"))
         #expect(tree.folder.text(of: path) == "ours")
         #expect(tree.folder.text(of: conflict) == "theirs")
         try tree.folder.write("again", to: path)
-        let second = await tree.promote(try tree.landing(path, "newer"))
+        let second = await tree.promote(try tree.promotion(path, "newer"))
         #expect(second.conflict?.hasSuffix("Z-2.txt") == true)
         await tree.promoter.stop()
     }
@@ -125,8 +125,8 @@ import Testing
     @Test func untrackedFileIsKeptUnderKeepPolicy() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: "Documents/f")
-        let landing = try tree.landing("Documents/f", "ours", onConflict: .keep)
-        #expect(await tree.promote(landing).failure?.code == .conflict)
+        let promotion = try tree.promotion("Documents/f", "ours", onConflict: .keep)
+        #expect(await tree.promote(promotion).failure?.code == .conflict)
         #expect(tree.folder.names(in: "Documents") == ["f"])
         #expect(tree.folder.text(of: "Documents/f") == "theirs")
         #expect(tree.folder.names(in: "tmp").isEmpty)
@@ -138,8 +138,8 @@ import Testing
     func untrackedFileIsReplacedUnderOverwritePolicy(path: String) async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: path)
-        let landing = try tree.landing(path, "ours", onConflict: .replace)
-        #expect(await tree.promote(landing).failure == nil)
+        let promotion = try tree.promotion(path, "ours", onConflict: .replace)
+        #expect(await tree.promote(promotion).failure == nil)
         #expect(tree.folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
         #expect(tree.folder.text(of: path) == "ours")
         await tree.promoter.stop()
@@ -163,7 +163,7 @@ import Testing
         let old = try await tree.put("Documents/f", "old")
         try tree.folder.write("edited", to: "Documents/f")
         let result = await tree.promote(
-            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+            try tree.promotion("Documents/f", "new", over: .ours(old.stamp)))
         #expect(tree.folder.text(of: try #require(result.conflict)) == "edited")
         #expect(tree.folder.text(of: "Documents/f") == "new")
         await tree.promoter.stop()
@@ -174,7 +174,7 @@ import Testing
         let tree = try PromotionTree()
         let old = try await tree.put(path, "old")
         try tree.folder.write("abc", to: path)
-        let result = await tree.promote(try tree.landing(path, "new", over: .ours(old.stamp)))
+        let result = await tree.promote(try tree.promotion(path, "new", over: .ours(old.stamp)))
         #expect(tree.folder.text(of: try #require(result.conflict)) == "abc")
         #expect(tree.folder.text(of: path) == "new")
         await tree.promoter.stop()
@@ -196,7 +196,7 @@ import Testing
         let tree = try PromotionTree(folder, probe)
         let old = try await tree.put("Documents/f", "old")
         let result = await tree.promote(
-            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+            try tree.promotion("Documents/f", "new", over: .ours(old.stamp)))
         #expect(tree.folder.text(of: try #require(result.conflict)) == "edited")
         #expect(tree.folder.text(of: "Documents/f") == "new")
         await tree.promoter.stop()
@@ -207,7 +207,7 @@ import Testing
         let old = try await tree.put("Documents/f", "old")
         utimes(tree.folder.path + "/Documents/f", nil)
         let result = await tree.promote(
-            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+            try tree.promotion("Documents/f", "new", over: .ours(old.stamp)))
         #expect(result.failure == nil)
         #expect(result.conflict == nil)
         #expect(tree.folder.names(in: "Documents") == ["f"])
@@ -222,7 +222,7 @@ import Testing
         symlink(outside.path, tree.folder.path + "/Documents/link")
         symlink(outside.path + "/f", tree.folder.path + "/Documents/f")
         for path in ["Documents/link/f", "Documents/f"] {
-            let result = await tree.promote(try tree.landing(path, "evil", onConflict: .replace))
+            let result = await tree.promote(try tree.promotion(path, "evil", onConflict: .replace))
             #expect(result.failure?.code == .obstructed)
         }
         #expect(outside.text(of: "f") == "safe")
@@ -232,7 +232,7 @@ import Testing
     @Test func aFolderAtTheTargetIsAnObstacle() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("x", to: "Caches/f/inner")
-        let result = await tree.promote(try tree.landing("Caches/f", "new"))
+        let result = await tree.promote(try tree.promotion("Caches/f", "new"))
         #expect(result.failure?.code == .obstructed)
         #expect(tree.folder.text(of: "Caches/f/inner") == "x")
         await tree.promoter.stop()
@@ -242,11 +242,11 @@ import Testing
         let tree = try PromotionTree()
         let source = try Target("Caches/a")
         try await tree.put("Caches/a", "same")
-        let landing = try tree.landing("Documents/b", "same", content: .copy(of: source))
-        #expect(await tree.promote(landing).failure == nil)
+        let promotion = try tree.promotion("Documents/b", "same", content: .copy(of: source))
+        #expect(await tree.promote(promotion).failure == nil)
         #expect(tree.folder.text(of: "Documents/b") == "same")
         #expect(tree.folder.text(of: "Caches/a") == "same")
-        let other = try tree.landing("Documents/c", "else", content: .copy(of: source))
+        let other = try tree.promotion("Documents/c", "else", content: .copy(of: source))
         #expect(await tree.promote(other).failure?.code == .sourceChanged)
         #expect(tree.folder.names(in: "Documents") == ["b"])
         #expect(tree.folder.names(in: "tmp").isEmpty)
@@ -256,9 +256,9 @@ import Testing
     @Test func anOrphanIsRenamedWithItsRow() async throws {
         let tree = try PromotionTree()
         let old = try await tree.put("Caches/a/b", "same")
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             "Documents/b", "same", content: .move(of: try Target("Caches/a/b")))
-        #expect(await tree.promote(landing).failure == nil)
+        #expect(await tree.promote(promotion).failure == nil)
         #expect(try tree.record("Documents/b")?.stamp.inode == old.stamp.inode)
         #expect(try tree.record("Caches/a/b") == nil)
         #expect(tree.folder.names(in: "Caches").isEmpty)
@@ -269,9 +269,9 @@ import Testing
         let tree = try PromotionTree()
         try await tree.put("Caches/a", "same")
         try tree.folder.write("edit", to: "Caches/a")
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             "Documents/b", "same", content: .move(of: try Target("Caches/a")))
-        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(await tree.promote(promotion).failure?.code == .sourceChanged)
         #expect(tree.folder.text(of: "Caches/a") == "edit")
         #expect(tree.folder.names(in: "Documents").isEmpty)
         await tree.promoter.stop()
@@ -289,9 +289,9 @@ import Testing
                 return true
             }))
         try await tree.put("Caches/a", "same")
-        let landing = try tree.landing(
+        let promotion = try tree.promotion(
             "Documents/b", "same", content: .move(of: try Target("Caches/a")))
-        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(await tree.promote(promotion).failure?.code == .sourceChanged)
         #expect(folder.text(of: "Caches/a") == "edit")
         #expect(folder.names(in: "Documents").isEmpty)
         await tree.promoter.stop()
@@ -319,17 +319,17 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func thousandsOfSmallFilesLandInBatches() async throws {
+    @Test func thousandsOfSmallFilesArePromotedInBatches() async throws {
         let tree = try PromotionTree()
         let count = 3000
-        let landed = Atomic<Int>(0)
+        let promoted = Atomic<Int>(0)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             for number in 0..<count {
                 let path = "Caches/\(number % 50)/\(number)"
-                guard let landing = try? tree.landing(path, "file \(number)") else { continue }
-                tree.submit(landing) { result in
+                guard let promotion = try? tree.promotion(path, "file \(number)") else { continue }
+                tree.submit(promotion) { result in
                     #expect(result.failure == nil)
-                    let sum = landed.wrappingAdd(1, ordering: .relaxed).newValue
+                    let sum = promoted.wrappingAdd(1, ordering: .relaxed).newValue
                     if sum == count { continuation.resume() }
                 }
             }
@@ -358,24 +358,26 @@ import Testing
         let tree = try PromotionTree(probe)
         let ends = Mutex<[String]>([])
         let hear = { @Sendable (name: String) in
-            { @Sendable (result: LandingResult) in
-                ends.withLock { $0.append("\(name) \(result.failure?.code.rawValue ?? "landed")") }
+            { @Sendable (result: PromotionResult) in
+                ends.withLock {
+                    $0.append("\(name) \(result.failure?.code.rawValue ?? "promoted")")
+                }
             }
         }
-        tree.submit(try tree.landing("Caches/a", "a"), hear("a"))
+        tree.submit(try tree.promotion("Caches/a", "a"), hear("a"))
         tree.promoter.hurry()
         begun.wait()
-        tree.submit(try tree.landing("Caches/b", "b"), hear("b"))
+        tree.submit(try tree.promotion("Caches/b", "b"), hear("b"))
         tree.promoter.abandonAtStop()
         goOn.post()
         await tree.promoter.stop()
-        #expect(ends.withLock { $0 } == ["a landed", "b cancelled"])
+        #expect(ends.withLock { $0 } == ["a promoted", "b cancelled"])
         #expect(try tree.record("Caches/b") == nil)
     }
 
     @Test func worksAfterTheEndAreRefused() async throws {
         let tree = try PromotionTree()
         await tree.promoter.stop()
-        #expect(await tree.promote(try tree.landing("Caches/a", "x")).failure?.code == .cancelled)
+        #expect(await tree.promote(try tree.promotion("Caches/a", "x")).failure?.code == .cancelled)
     }
 }

@@ -18,7 +18,7 @@ import Testing
 
     /// What was told, by the numbers of the works.
     private final class Account: PromotionReceiver {
-        private let ends = Mutex<[Int: [LandingResult]]>([:])
+        private let ends = Mutex<[Int: [PromotionResult]]>([:])
         private let isComplete = Semaphore()
         private let expected: Int
 
@@ -27,7 +27,7 @@ import Testing
         func promoted(_ ends: [PromotionEnd]) {
             let count = self.ends.withLock { known in
                 for end in ends {
-                    if case .landed(_, let result) = end.result {
+                    if case .promoted(_, let result) = end.result {
                         known[end.number, default: []].append(result)
                     }
                 }
@@ -36,7 +36,7 @@ import Testing
             if count == expected { isComplete.post() }
         }
 
-        var told: [Int: [LandingResult]] { ends.withLock { $0 } }
+        var told: [Int: [PromotionResult]] { ends.withLock { $0 } }
 
         /// Waits until each was told of, for a minute at most.
         func wait() async throws -> Bool {
@@ -49,14 +49,14 @@ import Testing
     ) throws -> [PromotionWork] {
         try Self.paths.enumerated().map { number, path in
             PromotionWork(
-                task: .land(try tree.landing(path, path)), number: number, receiver: receiver)
+                task: .promote(try tree.promotion(path, path)), number: number, receiver: receiver)
         }
     }
 
     /// Submits all works and waits for their ends.
     private func promote(
         on tree: PromotionTree
-    ) async throws -> [Int: [LandingResult]] {
+    ) async throws -> [Int: [PromotionResult]] {
         let account = Account(expected: Self.count)
         tree.promoter.submit(try works(tree, account))
         tree.promoter.hurry()
@@ -119,11 +119,11 @@ import Testing
         #expect(settled.conflicts.isEmpty)
         #expect(try tree.intents().isEmpty)
         #expect(tree.folder.names(in: "tmp").isEmpty)
-        let landed = Set(told.filter { $0.value[0].failure == nil }.keys)
-        #expect(landed.isEmpty == (batch == 1))
+        let promoted = Set(told.filter { $0.value[0].failure == nil }.keys)
+        #expect(promoted.isEmpty == (batch == 1))
         for (number, path) in Self.paths.enumerated() {
             let row = try tree.record(path)
-            if landed.contains(number) { #expect(row != nil) }
+            if promoted.contains(number) { #expect(row != nil) }
             #expect(tree.folder.text(of: path) == row.map { _ in path })
             if let row { #expect(try tree.look(path) == .file(row.stamp)) }
         }

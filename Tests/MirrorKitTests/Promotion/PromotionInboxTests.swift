@@ -8,11 +8,12 @@ import Testing
 
     private func work(bytes: Int = 0) throws -> PromotionWork {
         let record = try fullRecord("Caches/a")
-        let landing = Landing(
+        let promotion = Promotion(
             target: record.target, content: .memory([UInt8](repeating: 0, count: bytes)),
             record: record, expected: .nothing, modified: 0, isExecutable: false,
             onConflict: .rename)
-        return PromotionWork(task: .land(landing), number: 0, receiver: PromotionListener { _ in })
+        return PromotionWork(
+            task: .promote(promotion), number: 0, receiver: PromotionListener { _ in })
     }
 
     private func count(_ decision: PromotionInbox.Decision) -> Int? {
@@ -86,10 +87,10 @@ import Testing
     }
 
     @Test func aSetIsABatchOfItsOwn() throws {
-        let set = SetLanding(
-            number: 0, set: .init(owners: ["m"], folder: nil), landings: [], removals: [])
+        let set = SetContents(
+            number: 0, set: .init(owners: ["m"], folder: nil), promotions: [], removals: [])
         let work = PromotionWork(
-            task: .landSet(set), number: 0, receiver: PromotionListener { _ in })
+            task: .promoteSet(set), number: 0, receiver: PromotionListener { _ in })
         var inbox = PromotionInbox()
         for work in [try self.work(), work, try self.work()] {
             _ = inbox.add(work, at: start, greatest: 10)

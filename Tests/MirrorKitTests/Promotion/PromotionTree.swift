@@ -39,26 +39,26 @@ final class PromotionTree: Sendable {
         try root.openFile("tmp/" + name).status(path: name).stamp
     }
 
-    /// A landing of text.
-    func landing(
-        _ path: String, _ text: String, content: Landing.Content? = nil,
-        over expected: Landing.ExpectedFile = .nothing, onConflict: ConflictPolicy = .rename,
+    /// A promotion of text.
+    func promotion(
+        _ path: String, _ text: String, content: Promotion.Content? = nil,
+        over expected: Promotion.ExpectedFile = .nothing, onConflict: ConflictPolicy = .rename,
         isExecutable: Bool = false, serverName: ServerNameKey? = nil
-    ) throws -> Landing {
+    ) throws -> Promotion {
         let bytes = Array(text.utf8)
         let record = IndexRecord(
             target: try Target(path), owner: "m",
             stamp: FileStamp(size: Int64(bytes.count), modified: 0, changed: 0, inode: 0),
             sha256: ByteHasher.digest(.sha256, of: bytes), verified: .size,
             promotedAt: PromotionTree.time)
-        return Landing(
+        return Promotion(
             target: record.target, content: content ?? .memory(bytes), record: record,
             expected: expected, modified: 1_000_000_000, isExecutable: isExecutable,
             onConflict: onConflict, serverName: serverName)
     }
 
-    /// A landing of a part with a row, as a transfer makes it.
-    func landingOfPart(_ path: String, _ text: String) throws -> Landing {
+    /// A promotion of a part with a row, as a transfer makes it.
+    func promotionOfPart(_ path: String, _ text: String) throws -> Promotion {
         let target = try Target(path)
         let digest = ByteHasher.digest(.sha256, of: Array(text.utf8))
         let name = PartRecord.freshName(for: target, identity: .digest(digest))
@@ -71,35 +71,35 @@ final class PromotionTree: Sendable {
                     provenance: provenance, validators: Validators()))
         }
         try folder.write(Array(text.utf8), to: "tmp/" + name)
-        var expected = Landing.ExpectedFile.nothing
+        var expected = Promotion.ExpectedFile.nothing
         if let row = try record(path) { expected = .ours(row.stamp) }
-        return try landing(
+        return try promotion(
             path, text, content: .part(name, try stamp(ofPart: name)), over: expected)
     }
 
-    /// Promotes one landing and waits for its end.
-    func promote(_ landing: Landing) async -> LandingResult {
+    /// Promotes one promotion and waits for its end.
+    func promote(_ promotion: Promotion) async -> PromotionResult {
         await withCheckedContinuation { continuation in
-            submit(landing) { continuation.resume(returning: $0) }
+            submit(promotion) { continuation.resume(returning: $0) }
             promoter.hurry()
         }
     }
 
-    /// Begins a landing; the closure hears how it ended.
-    func submit(_ landing: Landing, _ end: @escaping @Sendable (LandingResult) -> Void) {
+    /// Begins a promotion; the closure hears how it ended.
+    func submit(_ promotion: Promotion, _ end: @escaping @Sendable (PromotionResult) -> Void) {
         let listener = PromotionListener { ends in
-            for case .landed(_, let result) in ends.map(\.result) { end(result) }
+            for case .promoted(_, let result) in ends.map(\.result) { end(result) }
         }
-        promoter.submit([PromotionWork(task: .land(landing), number: 0, receiver: listener)])
+        promoter.submit([PromotionWork(task: .promote(promotion), number: 0, receiver: listener)])
     }
 
-    /// Promotes text that must land, and gives its row.
+    /// Promotes text that must promote, and gives its row.
     @discardableResult
     func put(
-        _ path: String, _ text: String, over expected: Landing.ExpectedFile = .nothing
+        _ path: String, _ text: String, over expected: Promotion.ExpectedFile = .nothing
     ) async throws -> IndexRecord {
-        switch await promote(try landing(path, text, over: expected)) {
-        case .landed(let landing, let stamp, _): return landing.record(stamp: stamp)
+        switch await promote(try promotion(path, text, over: expected)) {
+        case .promoted(let promotion, let stamp, _): return promotion.record(stamp: stamp)
         case .failed(let error): throw error
         }
     }
@@ -177,12 +177,12 @@ final class PromotionListener: PromotionReceiver {
     func promoted(_ ends: [PromotionEnd]) { hear(ends) }
 }
 
-extension LandingResult {
-    /// Why it failed; nil when it landed.
+extension PromotionResult {
+    /// Why it failed; nil when it promoted.
     var failure: MirrorError? { if case .failed(let error) = self { error } else { nil } }
 
     /// Where other people's bytes went.
     var conflict: String? {
-        if case .landed(_, _, let conflict) = self { conflict?.path } else { nil }
+        if case .promoted(_, _, let conflict) = self { conflict?.path } else { nil }
     }
 }

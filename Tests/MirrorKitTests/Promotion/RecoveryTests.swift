@@ -11,13 +11,13 @@ import Testing
     /// Runs one promotion that is cut off after a step, on a tree that another run prepared.
     private func crash(
         _ folder: TemporaryFolder, after step: PromotionStep, allowsExchange: Bool = true,
-        allowsUnnamedFiles: Bool = true, _ landing: (PromotionTree) throws -> Landing
+        allowsUnnamedFiles: Bool = true, _ promotion: (PromotionTree) throws -> Promotion
     ) async throws {
         var probe = PromotionProbe(goesOn: { $0 != step })
         probe.allowsExchange = allowsExchange
         probe.allowsUnnamedFiles = allowsUnnamedFiles
         let tree = try PromotionTree(folder, probe)
-        _ = await tree.promote(try landing(tree))
+        _ = await tree.promote(try promotion(tree))
         await tree.promoter.stop()
     }
 
@@ -49,7 +49,7 @@ import Testing
     ) async throws {
         let folder = try TemporaryFolder()
         try await crash(folder, after: step, allowsUnnamedFiles: allowsUnnamedFiles) {
-            try $0.landing("Documents/a/f", "new")
+            try $0.promotion("Documents/a/f", "new")
         }
         let (tree, settled) = try recover(folder)
         if folder.text(of: "Documents/a/f") != nil {
@@ -73,7 +73,7 @@ import Testing
         let old = try await before.put(path, "old")
         await before.promoter.stop()
         try await crash(folder, after: step) {
-            try $0.landing(path, "newer", over: .ours(old.stamp))
+            try $0.promotion(path, "newer", over: .ours(old.stamp))
         }
         let (tree, settled) = try recover(folder)
         #expect(files(folder) == [path])
@@ -91,7 +91,7 @@ import Testing
         let old = try await before.put("Documents/f", "old")
         await before.promoter.stop()
         try await crash(folder, after: step, allowsExchange: false) {
-            try $0.landing("Documents/f", "newer", over: .ours(old.stamp))
+            try $0.promotion("Documents/f", "newer", over: .ours(old.stamp))
         }
         let (tree, settled) = try recover(folder)
         #expect(files(folder) == ["Documents/f"])
@@ -106,7 +106,7 @@ import Testing
     @Test func equalSizeDoesNotProveTheIntendedBytes() async throws {
         let folder = try TemporaryFolder()
         try await crash(folder, after: .flushedBytes, allowsUnnamedFiles: false) {
-            try $0.landing("Documents/f", "new!")
+            try $0.promotion("Documents/f", "new!")
         }
         try folder.write("edit", to: "Documents/f")
         let (tree, settled) = try recover(folder)
@@ -123,7 +123,7 @@ import Testing
         let old = try await before.put("Documents/f", "old")
         await before.promoter.stop()
         try await crash(folder, after: .setAside, allowsExchange: false) {
-            try $0.landing("Documents/f", "newer", over: .ours(old.stamp))
+            try $0.promotion("Documents/f", "newer", over: .ours(old.stamp))
         }
         // Without hard links the second name is the only one.
         unlink(folder.path + "/Documents/f")
@@ -146,8 +146,8 @@ import Testing
             return Errno(number: EIO, call: "statx", path: "Documents/f.txt")
         }
         let failing = try PromotionTree(folder, probe)
-        let landing = try failing.landing("Documents/f.txt", "new", over: .ours(old.stamp))
-        #expect(await failing.promote(landing).failure?.code == .inputOutput)
+        let promotion = try failing.promotion("Documents/f.txt", "new", over: .ours(old.stamp))
+        #expect(await failing.promote(promotion).failure?.code == .inputOutput)
         await failing.promoter.stop()
         let (tree, settled) = try recover(folder)
         let conflict = try #require(settled.conflicts.first).path
@@ -177,9 +177,9 @@ import Testing
                 ? Errno(number: EIO, call: "fsync", path: "disk") : nil
         }
         let failing = try PromotionTree(folder, probe)
-        let landing = try failing.landing("Documents/f.txt", "new", over: .ours(old.stamp))
-        #expect(await failing.promote(landing).failure?.code == .inputOutput)
-        let next = try failing.landing("Documents/g.txt", "next")
+        let promotion = try failing.promotion("Documents/f.txt", "new", over: .ours(old.stamp))
+        #expect(await failing.promote(promotion).failure?.code == .inputOutput)
+        let next = try failing.promotion("Documents/g.txt", "next")
         #expect(await failing.promote(next).failure?.code == .inputOutput)
         await failing.promoter.stop()
         let (tree, settled) = try recover(folder)
@@ -197,9 +197,9 @@ import Testing
         var probe = PromotionProbe()
         probe.lookError = { Errno(number: EIO, call: "statx", path: "Documents/f.txt") }
         let failing = try PromotionTree(folder, probe)
-        let landing = try failing.landingOfPart("Documents/f.txt", "new")
+        let promotion = try failing.promotionOfPart("Documents/f.txt", "new")
         #expect(try failing.index.parts(for: old.target).count == 1)
-        #expect(await failing.promote(landing).failure?.code == .inputOutput)
+        #expect(await failing.promote(promotion).failure?.code == .inputOutput)
         #expect(folder.names(in: "tmp").map { folder.text(of: "tmp/" + $0) } == ["old"])
         #expect(try failing.index.parts(for: old.target).isEmpty)
         await failing.promoter.stop()
@@ -211,7 +211,7 @@ import Testing
         let old = try await before.put("Documents/f.txt", "old")
         await before.promoter.stop()
         try await crash(folder, after: .exchanged) {
-            try $0.landing("Documents/f.txt", "new", over: .ours(old.stamp))
+            try $0.promotion("Documents/f.txt", "new", over: .ours(old.stamp))
         }
         // The edit came in between the look and the exchange.
         let part = try #require(folder.names(in: "tmp").first)
@@ -231,7 +231,7 @@ import Testing
         let old = try await before.put("Documents/f", "old")
         await before.promoter.stop()
         try await crash(folder, after: .exchanged) {
-            try $0.landing("Documents/f", "new", over: .ours(old.stamp))
+            try $0.promotion("Documents/f", "new", over: .ours(old.stamp))
         }
         let part = try #require(folder.names(in: "tmp").first)
         try folder.write("edited", to: "tmp/" + part)
@@ -248,7 +248,7 @@ import Testing
     func untrackedBytesSurviveACrash(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         try folder.write("theirs", to: "Documents/f")
-        try await crash(folder, after: step) { try $0.landing("Documents/f", "ours") }
+        try await crash(folder, after: step) { try $0.promotion("Documents/f", "ours") }
         let (tree, _) = try recover(folder)
         #expect(files(folder).contains { folder.text(of: $0) == "theirs" })
         #expect(folder.names(in: "tmp").isEmpty)
@@ -263,7 +263,7 @@ import Testing
         await before.promoter.stop()
         let source = try Target("Caches/old")
         try await crash(folder, after: step) {
-            try $0.landing("Caches/new", "same", content: .move(of: source))
+            try $0.promotion("Caches/new", "same", content: .move(of: source))
         }
         let (tree, _) = try recover(folder)
         let path = try #require(files(folder).first)
@@ -285,7 +285,7 @@ import Testing
         try await crash(folder, after: .flushedBytes) { tree in
             try TreePartStore(root: tree.root, index: tree.index).create(part)
                 .write(Array("part".utf8), at: 0)
-            return try tree.landing(
+            return try tree.promotion(
                 "Caches/f", "part", content: .part(part.name, tree.stamp(ofPart: part.name)))
         }
         let (tree, settled) = try recover(folder)

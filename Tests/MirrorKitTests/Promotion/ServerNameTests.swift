@@ -17,10 +17,10 @@ import Testing
 
     @Test func theFirstSuccessFixesAName() async throws {
         let tree = try PromotionTree()
-        let first = try tree.landing("Caches/in/first", "1", serverName: key)
+        let first = try tree.promotion("Caches/in/first", "1", serverName: key)
         #expect(await tree.promote(first).failure == nil)
         #expect(try tree.serverName(key) == ("Caches/in/first", true))
-        let second = try tree.landing("Caches/in/second", "2", serverName: key)
+        let second = try tree.promotion("Caches/in/second", "2", serverName: key)
         #expect(await tree.promote(second).failure == nil)
         #expect(try tree.serverName(key) == ("Caches/in/first", true))
         await tree.promoter.stop()
@@ -32,10 +32,10 @@ import Testing
         probe.allowsUnnamedFiles = allowsUnnamedFiles
         let tree = try PromotionTree(try TemporaryFolder(), probe)
         try tree.folder.write("x", to: "Caches/in/first/inner")
-        let first = try tree.landing("Caches/in/first", "1", serverName: key)
+        let first = try tree.promotion("Caches/in/first", "1", serverName: key)
         #expect(await tree.promote(first).failure?.code == .obstructed)
         #expect(try tree.serverName(key).path == nil)
-        let second = try tree.landing("Caches/in/second", "2", serverName: key)
+        let second = try tree.promotion("Caches/in/second", "2", serverName: key)
         #expect(await tree.promote(second).failure == nil)
         #expect(try tree.serverName(key).path == "Caches/in/second")
         await tree.promoter.stop()
@@ -50,7 +50,7 @@ import Testing
         let tree = try PromotionTree()
         try tree.folder.write("1", to: "Caches/in/dl")
         guard case .file(let stamp) = try tree.look("Caches/in/dl") else { return }
-        var record = try tree.landing("Caches/in/dl", "1").record
+        var record = try tree.promotion("Caches/in/dl", "1").record
         record.stamp = stamp
         let confirmed = Confirmed(record, isAdoption: true, serverName: key)
         #expect(await tree.confirm(confirmed) == nil)
@@ -63,7 +63,7 @@ import Testing
     func aCrashFixesNoNameWithoutItsFile(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         let tree = try PromotionTree(folder, PromotionProbe(goesOn: { $0 != step }))
-        _ = await tree.promote(try tree.landing("Caches/in/first", "1", serverName: key))
+        _ = await tree.promote(try tree.promotion("Caches/in/first", "1", serverName: key))
         await tree.promoter.stop()
         let next = try PromotionTree(folder)
         _ = try Recovery.settle(next.root, next.index, now: PromotionTree.time)
@@ -76,11 +76,11 @@ import Testing
     @Test func aCrashLeavesAFixedName() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
-        _ = await before.promote(try before.landing("Caches/in/first", "1", serverName: key))
+        _ = await before.promote(try before.promotion("Caches/in/first", "1", serverName: key))
         await before.promoter.stop()
         unlink(folder.path + "/Caches/in/first")
         let tree = try PromotionTree(folder, PromotionProbe(goesOn: { $0 != .intended }))
-        _ = await tree.promote(try tree.landing("Caches/in/first", "2", serverName: key))
+        _ = await tree.promote(try tree.promotion("Caches/in/first", "2", serverName: key))
         await tree.promoter.stop()
         let next = try PromotionTree(folder)
         _ = try Recovery.settle(next.root, next.index, now: PromotionTree.time)
@@ -118,14 +118,14 @@ import Testing
                     continuation.resume(returning: result)
                 }
             }
-            guard let landing = try? tree.landing(path, "1", serverName: key) else {
+            guard let promotion = try? tree.promotion(path, "1", serverName: key) else {
                 return continuation.resume(returning: nil)
             }
-            let set = SetLanding(
+            let set = SetContents(
                 number: 0, set: .init(owners: ["m"], folder: nil),
-                landings: [(0, landing)], removals: [])
+                promotions: [(0, promotion)], removals: [])
             tree.promoter.submit([
-                PromotionWork(task: .landSet(set), number: 0, receiver: listener)
+                PromotionWork(task: .promoteSet(set), number: 0, receiver: listener)
             ])
             tree.promoter.hurry()
         }

@@ -58,31 +58,31 @@ struct SetGround {
     }
 
     /// The promotion of the new set, on a tree.
-    func set(_ tree: PromotionTree) throws -> SetLanding {
+    func set(_ tree: PromotionTree) throws -> SetContents {
         let names = ["a", "deep/b"]
-        let landings = try names.enumerated().map { position, name in
+        let promotions = try names.enumerated().map { position, name in
             (
                 position: position,
-                landing: try tree.landingOfPart(path(name), SetGround.new[name] ?? "")
+                promotion: try tree.promotionOfPart(path(name), SetGround.new[name] ?? "")
             )
         }
         let gone = Removal(
             target: try Target(path("gone")), stamp: try tree.record(path("gone"))?.stamp)
-        return SetLanding(
+        return SetContents(
             number: 0,
             set: .init(owners: ["m"], folder: way.isExchange ? way.rawValue : nil),
-            landings: landings, removals: [(2, gone)])
+            promotions: promotions, removals: [(2, gone)])
     }
 
     /// Promotes a set of new files, whose texts are their paths.
     func promoteMany(_ paths: [String], _ probe: PromotionProbe) async throws {
         let tree = try PromotionTree(folder, probe)
-        let landings = try paths.enumerated().map { position, path in
-            (position: position, landing: try tree.landingOfPart(path, path))
+        let promotions = try paths.enumerated().map { position, path in
+            (position: position, promotion: try tree.promotionOfPart(path, path))
         }
         _ = await promote(
-            SetLanding(
-                number: 0, set: .init(owners: ["m"], folder: nil), landings: landings,
+            SetContents(
+                number: 0, set: .init(owners: ["m"], folder: nil), promotions: promotions,
                 removals: []), on: tree)
         try tree.index.close()
     }
@@ -90,7 +90,7 @@ struct SetGround {
     /// Promotes the new set, with what a test wants to happen.
     func promote(
         _ probe: PromotionProbe = PromotionProbe(), asOwner: Bool = false,
-        before: (SetLanding) throws -> Void = { _ in }
+        before: (SetContents) throws -> Void = { _ in }
     ) async throws -> SetResult {
         let tree = try PromotionTree(folder, probe)
         let set = try set(tree)
@@ -101,7 +101,7 @@ struct SetGround {
     }
 
     private func promote(
-        _ set: SetLanding, on tree: PromotionTree, asOwner: Bool = false
+        _ set: SetContents, on tree: PromotionTree, asOwner: Bool = false
     ) async -> SetResult {
         let result = await withCheckedContinuation { continuation in
             let listener = PromotionListener { ends in
@@ -109,7 +109,7 @@ struct SetGround {
                     continuation.resume(returning: result)
                 }
             }
-            let work = PromotionWork(task: .landSet(set), number: 0, receiver: listener)
+            let work = PromotionWork(task: .promoteSet(set), number: 0, receiver: listener)
             // Its thread begins here, with the rights of this one.
             do {
                 let submit = { tree.promoter.submit([work]) }

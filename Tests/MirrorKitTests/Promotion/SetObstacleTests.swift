@@ -122,7 +122,7 @@ import Testing
         try tree.index.close()
         let next = try PromotionTree(ground.folder, unfinished: settled.unfinishedSets)
         try await next.put("Caches/other", "other")
-        let refused = await next.promote(try next.landing(ground.path("a"), "third")).failure
+        let refused = await next.promote(try next.promotion(ground.path("a"), "third")).failure
         #expect(refused == settled.unfinishedSets.first?.cause)
         #expect(try await next.remove(ground.path("gone"), stamp: nil) == refused)
         await next.promoter.stop()
@@ -162,7 +162,7 @@ import Testing
         probe.flushError = { Errno(number: EIO, call: "fsync", path: "x") }
         let tree = try PromotionTree(ground.folder, probe)
         _ = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
-        #expect(await tree.promote(try tree.landing("Caches/other", "x")).failure != nil)
+        #expect(await tree.promote(try tree.promotion("Caches/other", "x")).failure != nil)
         await tree.promoter.stop()
         try tree.index.close()
         Obstacle.folderAtTheTarget.remove(from: ground)

@@ -18,7 +18,7 @@ import Testing
         let ground = try await Ground(way)
         let result = try await ground.promote()
         let promoted = try #require(result.promoted, "\(result)")
-        #expect(promoted.landed.values.allSatisfy { $0.failure == nil })
+        #expect(promoted.files.values.allSatisfy { $0.failure == nil })
         #expect(promoted.stayed.isEmpty)
         #expect(promoted.way == (way.isExchange ? .exchange : .rename))
         #expect(ground.texts() == Self.new)
@@ -198,7 +198,7 @@ import Testing
         try ground.folder.write(Array("theirs".utf8), to: ground.path("deep/b"))
         let promoted = try #require(try await ground.promote().promoted)
         #expect(promoted.way == .rename)
-        let name = try #require(promoted.landed[1]?.conflict)
+        let name = try #require(promoted.files[1]?.conflict)
         #expect(ground.folder.text(of: name) == "theirs")
         #expect(ground.texts()["deep/b"] == "new b")
     }

@@ -59,7 +59,7 @@ import Testing
         #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
     }
 
-    /// Each byte of it starts the time of an idle connection anew.
+    /// Each byte of it starts the time of an idle connection again.
     @Test(arguments: ["", Self.get])
     func aRequestThatTricklesInIsCutOff(_ before: String) async throws {
         let server = try server(of: [1]) { $0.requestSeconds = 1 }

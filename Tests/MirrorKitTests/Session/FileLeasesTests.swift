@@ -12,22 +12,22 @@ import Testing
         var all: [String] { words.withLock { $0 } }
     }
 
-    @Test func aLandingWaitsForTheLastReader() async throws {
+    @Test func aPromotionWaitsForTheLastReader() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         let first = try await leases.take(target)
         let second = try await leases.take(target)
-        leases.begin(target) { log.add("landing") }
+        leases.begin(target) { log.add("promotion") }
         #expect(log.all == [])
         first.end()
         #expect(log.all == [])
         second.end()
-        #expect(log.all == ["landing"])
+        #expect(log.all == ["promotion"])
         #expect(leases.isHeld(target))
         leases.releaseExclusive(target)
         #expect(!leases.isHeld(target))
     }
 
-    @Test func landingsFollowEachOther() throws {
+    @Test func promotionsFollowEachOther() throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         leases.begin(target) { log.add("first") }
         leases.begin(target) { log.add("second") }
@@ -38,25 +38,25 @@ import Testing
 
     @Test func aReaderWaitsForAPromotionUnderWay() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
-        leases.begin(target) { log.add("landing") }
+        leases.begin(target) { log.add("promotion") }
         let reader = Task {
             let lease = try await leases.take(target)
             log.add("reader")
             lease.end()
         }
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.all == ["landing"])
+        #expect(log.all == ["promotion"])
         leases.releaseExclusive(target)
         try await reader.value
-        #expect(log.all == ["landing", "reader"])
+        #expect(log.all == ["promotion", "reader"])
         #expect(!leases.isHeld(target))
     }
 
-    /// Otherwise readers that overlap would keep a landing out for ever.
-    @Test func aLandingGoesBeforeReadersThatComeLater() async throws {
+    /// Otherwise readers that overlap would keep a promotion out for ever.
+    @Test func aPromotionGoesBeforeReadersThatComeLater() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         let first = try await leases.take(target)
-        leases.begin(target) { log.add("landing") }
+        leases.begin(target) { log.add("promotion") }
         let asking = Log()
         let readers = (0..<3).map { _ in
             Task {
@@ -71,22 +71,23 @@ import Testing
         for _ in 0..<100 { await Task.yield() }
         #expect(log.all == [])
         first.end()
-        #expect(log.all == ["landing"])
-        leases.begin(target) { log.add("second landing") }
+        #expect(log.all == ["promotion"])
+        leases.begin(target) { log.add("second promotion") }
         leases.releaseExclusive(target)
         for reader in readers { try await reader.value.end() }
-        #expect(log.all.sorted() == ["landing", "reader", "reader", "reader", "second landing"])
-        #expect(log.all.last == "second landing")
+        #expect(
+            log.all.sorted() == ["promotion", "reader", "reader", "reader", "second promotion"])
+        #expect(log.all.last == "second promotion")
         leases.releaseExclusive(target)
         #expect(!leases.isHeld(target))
     }
 
-    /// The landing in front of it waits for that file, perhaps, or for somebody who waits for it.
+    /// The promotion in front of it waits for that file, perhaps, or for somebody who waits for it.
     @Test func aReadingTaskDoesNotWaitForPromotions() async throws {
         let (leases, log) = (FileLeases(), Log())
         let (a, b) = (try Target("Caches/a"), try Target("Caches/b"))
         let other = try await leases.take(b)
-        leases.begin(b) { log.add("landing") }
+        leases.begin(b) { log.add("promotion") }
         let own = try await leases.take(a)
         try await FileLease.$held.withValue([own]) {
             let second = try await leases.take(b)
@@ -94,7 +95,7 @@ import Testing
             #expect(log.all == [])
             second.end()
         }
-        #expect(log.all == ["landing"])
+        #expect(log.all == ["promotion"])
         own.end()
         leases.releaseExclusive(b)
         // The lease is over, though a task may still have it.
@@ -124,9 +125,9 @@ import Testing
     @Test func leaseDelaysOnlyItsOwnFile() async throws {
         let (leases, log) = (FileLeases(), Log())
         let lease = try await leases.take(try Target("Caches/a"))
-        leases.begin(try Target("Caches/b")) { log.add("landing") }
+        leases.begin(try Target("Caches/b")) { log.add("promotion") }
         lease.end()
-        #expect(log.all == ["landing"])
+        #expect(log.all == ["promotion"])
     }
 
     /// A set that waited for one file keeps it while it looks at the others, and gives it back if one of
@@ -168,7 +169,7 @@ import Testing
 }
 
 extension FileLeases {
-    /// Begins a landing now or later, and says so when it does.
+    /// Begins a promotion now or later, and says so when it does.
     fileprivate func begin(_ target: Target, _ begin: @escaping @Sendable () -> Void) {
         if acquireExclusive([target], orLater: { _ in begin() }) { begin() }
     }

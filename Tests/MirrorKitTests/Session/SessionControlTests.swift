@@ -195,7 +195,7 @@ import Testing
         #expect(late == 0)
     }
 
-    /// The new version of a leased file is fetched, and lands only when its reader is done.
+    /// The new version of a leased file is fetched, and is promoted only when its reader is done.
     @Test func aFileThatIsReadIsNotReplaced() async throws {
         let stage = try SessionStage(
             """

@@ -33,7 +33,7 @@ final class SessionRig: Sendable {
         return Resource(target: try Target(path), url: try SourceURL(server.url + name))
     }
 
-    /// What a file beneath the root holds.
+    /// What a file below the root holds.
     func bytes(_ path: String) -> [UInt8]? { folder.bytes(of: "root/" + path) }
 
     /// The parts that are there.

@@ -56,7 +56,7 @@ import Testing
     }
 
     /// One reader begins before the one before it has ended, for as long as the sync takes.
-    @Test func readersThatOverlapKeepNoLandingOut() async throws {
+    @Test func readersThatOverlapKeepNoPromotionOut() async throws {
         let (rig, manifest, target) = try await stage()
         let isOver = Mutex(false)
         let readers = Task {
@@ -70,7 +70,7 @@ import Testing
                         for await _ in until {}
                     }
                 }
-                // A landing may be before it, and that waits for the one before.
+                // A promotion may be before it, and that waits for the one before.
                 Task {
                     try await Task.sleep(for: .milliseconds(5))
                     begun.finish()

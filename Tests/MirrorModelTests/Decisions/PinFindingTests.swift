@@ -8,10 +8,10 @@ import Testing
             Digest(algorithm, bytes: Array(repeating: byte, count: algorithm.byteCount)))
     }
 
-    private func verdict(
+    private func outcome(
         isKnown: Bool = true, recorded: UInt8 = 1, isOfSource: Bool = true, isThere: Bool = true,
         updates: Bool = false, _ change: (inout Resource) throws -> Void = { _ in }
-    ) throws -> PinFinding.Verdict {
+    ) throws -> PinFinding.Outcome {
         var resource = Resource(
             target: try Target("Caches/a"), url: try SourceURL("https://h.example/a"))
         try change(&resource)
@@ -25,17 +25,17 @@ import Testing
             size: isThere ? 5 : nil,
             digests: isThere ? [try digest(.sha256, 1), try digest(.sha512, 1)] : [],
             updates: updates
-        ).verdict
+        ).outcome
     }
 
     @Test func whatIsNotDeclaredIsAdded() throws {
-        #expect(try verdict() == .pin(size: true, sha256: true))
-        #expect(try verdict { $0.size = 5 } == .pin(size: false, sha256: true))
+        #expect(try outcome() == .pin(size: true, sha256: true))
+        #expect(try outcome { $0.size = 5 } == .pin(size: false, sha256: true))
         #expect(
-            try verdict { $0.digests = [try digest(.sha256, 1)] } == .pin(size: true, sha256: false)
+            try outcome { $0.digests = [try digest(.sha256, 1)] } == .pin(size: true, sha256: false)
         )
         #expect(
-            try verdict {
+            try outcome {
                 $0.size = 5
                 $0.digests = [try digest(.sha512, 1)]
             } == .pin(size: false, sha256: true))
@@ -43,40 +43,40 @@ import Testing
 
     @Test func whatIsDeclaredIsKept() throws {
         #expect(
-            try verdict {
+            try outcome {
                 $0.size = 5
                 $0.digests = [try digest(.sha256, 1)]
             } == .keep)
     }
 
     @Test func theLastFetchReplacesDeclarations() throws {
-        func verdict(
+        func outcome(
             recorded: UInt8 = 1, isOfSource: Bool = true,
             _ change: (inout Resource) throws -> Void
-        ) throws -> PinFinding.Verdict {
-            try self.verdict(recorded: recorded, isOfSource: isOfSource, updates: true, change)
+        ) throws -> PinFinding.Outcome {
+            try self.outcome(recorded: recorded, isOfSource: isOfSource, updates: true, change)
         }
         #expect(
-            try verdict {
+            try outcome {
                 $0.size = 6
                 $0.digests = [try digest(.sha256, 2)]
             } == .update(size: true, sha256: true))
         #expect(
-            try verdict {
+            try outcome {
                 $0.size = 5
                 $0.digests = [try digest(.sha256, 2)]
             } == .update(size: false, sha256: true))
         #expect(
-            try verdict { $0.digests = [try digest(.sha256, 2)] }
+            try outcome { $0.digests = [try digest(.sha256, 2)] }
                 == .update(size: true, sha256: true))
         #expect(
-            try verdict {
+            try outcome {
                 $0.size = 5
                 $0.digests = [try digest(.sha256, 1)]
             } == .keep)
         // Somebody edited it, it is of another source, or another digest is in the way.
         for (recorded, isOfSource) in [(UInt8(2), true), (1, false)] {
-            let found = try verdict(recorded: recorded, isOfSource: isOfSource) {
+            let found = try outcome(recorded: recorded, isOfSource: isOfSource) {
                 $0.digests = [try digest(.sha256, 3)]
             }
             guard case .contradiction = found else {
@@ -84,30 +84,30 @@ import Testing
                 continue
             }
         }
-        let found = try verdict { $0.digests = [try digest(.sha512, 2)] }
+        let found = try outcome { $0.digests = [try digest(.sha512, 2)] }
         if case .contradiction = found { return }
         Issue.record("\(found)")
     }
 
     @Test func resourceWithoutAFileIsNotPinned() throws {
-        #expect(try verdict(isKnown: false) == .leave(.notFetched))
-        #expect(try verdict(isThere: false) == .leave(.missing))
-        #expect(try verdict(recorded: 2) == .leave(.changed))
-        #expect(try verdict(isOfSource: false) == .leave(.otherSource))
+        #expect(try outcome(isKnown: false) == .leave(.notFetched))
+        #expect(try outcome(isThere: false) == .leave(.missing))
+        #expect(try outcome(recorded: 2) == .leave(.changed))
+        #expect(try outcome(isOfSource: false) == .leave(.otherSource))
     }
 
     /// A pin vouches for the bytes wherever they came from.
     @Test func aPinnedResourceMayHaveMoved() throws {
         #expect(
-            try verdict(isOfSource: false) { $0.digests = [try digest(.sha512, 1)] }
+            try outcome(isOfSource: false) { $0.digests = [try digest(.sha512, 1)] }
                 == .pin(size: true, sha256: true))
     }
 
     @Test(arguments: [DigestAlgorithm.sha256, .sha512])
     func anAbsentDeclaredDigestContradicts(algorithm: DigestAlgorithm) throws {
-        let verdict = try verdict { $0.digests = [try digest(algorithm, 2)] }
-        guard case .contradiction(let because) = verdict else {
-            Issue.record("\(verdict)")
+        let outcome = try outcome { $0.digests = [try digest(algorithm, 2)] }
+        guard case .contradiction(let because) = outcome else {
+            Issue.record("\(outcome)")
             return
         }
         #expect(because.contains("\(algorithm.rawValue) is 0101"))
@@ -116,7 +116,7 @@ import Testing
 
     @Test func anAbsentDeclaredSizeContradicts() throws {
         #expect(
-            try verdict { $0.size = 6 }
+            try outcome { $0.size = 6 }
                 == .contradiction("it has 5 bytes, the manifest says 6"))
     }
 }

@@ -11,7 +11,7 @@ import Testing
         #expect(rig.failed == ["f7"])
         for position in [0, 1, 2, 3, 4, 5, 6, 8] {
             try rig.receive(position)
-            rig.land(position)
+            rig.promote(position)
         }
         #expect(rig.machine.isOver)
         #expect(rig.submitted == [0, 1, 2, 3, 4, 5, 6, 8])
@@ -64,7 +64,7 @@ import Testing
         rig.tell(.joined(0, nil))
         #expect(rig.submitted == [1])
         try rig.receive(1)
-        if isAtomic { rig.landSet() } else { rig.land(1) }
+        if isAtomic { rig.promoteSet() } else { rig.promote(1) }
         #expect(rig.done == ["b"])
         #expect(rig.machine.isOver)
     }
@@ -84,7 +84,7 @@ import Testing
         #expect(rig.submitted == (isHeld ? [1, 2] : [0, 1, 2]))
         for position in [1, 2] {
             try rig.receive(position)
-            rig.land(position)
+            rig.promote(position)
         }
         #expect(rig.done == ["b", "c"])
         #expect(rig.machine.isOver)
@@ -112,8 +112,8 @@ import Testing
         #expect(rig.failed == ["b"])
         #expect(rig.cancelled == [])
         try rig.receive(0)
-        rig.land(0)
-        rig.land(2)
+        rig.promote(0)
+        rig.promote(2)
         #expect(rig.done == ["a", "c"])
         #expect(rig.submitted == [0])
         #expect(rig.machine.isOver)
@@ -126,7 +126,7 @@ import Testing
         rig.tell(.cancel(rig.targets[0], discardingPart: false))
         #expect(rig.failed == ["a"])
         try rig.receive(1)
-        #expect(rig.landingSets.isEmpty)
+        #expect(rig.promotingSets.isEmpty)
         #expect(rig.machine.isOver)
         #expect(rig.setEnds.first?.obstacle?.code == "cancelled")
         #expect(Set(rig.released) == [0, 1])
@@ -139,7 +139,7 @@ import Testing
         rig.tell(.ready)
         try rig.receive(0)
         let asked = rig.asked.count
-        #expect(rig.landingSets.count == 1)
+        #expect(rig.promotingSets.count == 1)
         for target in rig.targets { rig.tell(.cancel(target, discardingPart: discards)) }
         #expect(rig.failed == [])
         let isIdle = rig.asked.dropFirst(asked).allSatisfy {
@@ -147,7 +147,7 @@ import Testing
         }
         #expect(isIdle)
         #expect(!rig.machine.isOver)
-        rig.landSet()
+        rig.promoteSet()
         #expect(Set(rig.done) == ["a", "b", "c"])
         #expect(rig.machine.isOver)
         #expect(rig.submitted == [0])
@@ -158,7 +158,7 @@ import Testing
         var rig = try RunRig(fetching: ["a"], removing: ["z"], sizes: ["a": 3])
         rig.tell(.ready)
         try rig.receive(0)
-        rig.land(0)
+        rig.promote(0)
         #expect(rig.removing == [1])
         rig.tell(.cancel(try Target("Caches/z"), discardingPart: false))
         #expect(rig.failed == [])

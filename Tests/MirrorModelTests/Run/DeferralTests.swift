@@ -25,7 +25,7 @@ import Testing
         rig.tell(.ready)
         #expect(rig.submitted == [1])
         try rig.receive(1)
-        rig.land(1)
+        rig.promote(1)
         let summary = rig.summary()
         #expect(summary[.deferred] == 1)
         #expect(summary[.fetched] == 1)
@@ -47,7 +47,7 @@ import Testing
         rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1, bytesReceived: 7)))))
         #expect(rig.submitted == [0, 2])
         try rig.receive(2)
-        rig.land(2)
+        rig.promote(2)
         #expect(rig.machine.isOver)
         #expect(rig.reasons["a"] == .deferred(closed))
         let summary = rig.summary()
@@ -62,7 +62,7 @@ import Testing
         rig.tell(.ready)
         rig.tell(.permission(closed))
         try rig.receive(0)
-        rig.land(0)
+        rig.promote(0)
         #expect(rig.summary()[.fetched] == 1)
     }
 
@@ -92,7 +92,7 @@ import Testing
         #expect(rig.cancelled == [0])
         rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
         try rig.receive(1)
-        rig.land(1)
+        rig.promote(1)
         #expect(rig.reasons["a"] == .deferred(.paused))
         #expect(rig.summary()[.fetched] == 1)
     }

@@ -120,19 +120,19 @@ private final class JoinedRuns {
             }
         case .submit(let submissions):
             for submission in submissions { inboxes[run].append(answer(to: submission.position)) }
-        case .land(let position, let landing):
-            let stamp = landing.record.stamp
-            inboxes[run].append(.landed(position, .landed(landing, stamp, conflict: nil)))
-        case .landSet(let set):
-            let landed = set.landings.map { member in
-                let stamp = member.landing.record.stamp
+        case .promote(let position, let promotion):
+            let stamp = promotion.record.stamp
+            inboxes[run].append(.promoted(position, .promoted(promotion, stamp, conflict: nil)))
+        case .promoteSet(let set):
+            let files = set.promotions.map { member in
+                let stamp = member.promotion.record.stamp
                 return (
                     member.position,
-                    LandingResult.landed(member.landing, stamp, conflict: nil)
+                    PromotionResult.promoted(member.promotion, stamp, conflict: nil)
                 )
             }
             let promoted = SetResult.Promoted(
-                landed: Dictionary(uniqueKeysWithValues: landed), way: .rename)
+                files: Dictionary(uniqueKeysWithValues: files), way: .rename)
             inboxes[run].append(.setEnded(set.number, .promoted(promoted)))
         case .confirm(let position, _): inboxes[run].append(.confirmed(position, nil))
         case .look(let position, _, _): inboxes[run].append(.confirmed(position, nil))

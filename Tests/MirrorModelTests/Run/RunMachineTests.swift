@@ -10,7 +10,7 @@ import Testing
         try rig.receive(0)
         #expect(rig.done == [])
         #expect(rig.released == [])
-        rig.land(0)
+        rig.promote(0)
         #expect(rig.done == ["a"])
         #expect(rig.released == [0])
         #expect(rig.machine.isOver)
@@ -126,12 +126,12 @@ import Testing
         #expect(summary.exit == 130)
     }
 
-    @Test func aLandingThatIsToldTwiceCountsOnce() throws {
+    @Test func aPromotionThatIsToldTwiceCountsOnce() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready)
         try rig.receive(0)
-        rig.land(0)
-        rig.land(0)
+        rig.promote(0)
+        rig.promote(0)
         #expect(rig.done == ["a"])
         #expect(!rig.machine.isOver)
     }
@@ -141,7 +141,7 @@ import Testing
         rig.tell(.ready)
         try rig.receive(0)
         #expect(rig.removing == [])
-        rig.land(0)
+        rig.promote(0)
         #expect(rig.removing == [1, 2])
         rig.tell(.removed(1, nil))
         rig.tell(.removed(2, MirrorError(.conflict, "it was edited")))
@@ -376,7 +376,7 @@ import Testing
         rig.tell(.resume(nil))
         for position in 6..<9 {
             try rig.receive(position)
-            rig.land(position)
+            rig.promote(position)
         }
         #expect(rig.machine.isOver)
         #expect(rig.submitted == [6, 7, 8])
@@ -416,7 +416,7 @@ import Testing
         rig.tell(.ready)
         for position in 0..<9 {
             try rig.receive(position)
-            rig.land(position)
+            rig.promote(position)
         }
         #expect(rig.submitted == Array(0..<9))
         #expect(rig.machine.isOver)

@@ -135,31 +135,32 @@ struct RunRig {
     /// Has a transfer end with bytes.
     mutating func receive(_ position: Int) throws { tell(.transfer(position, try Self.received())) }
 
-    /// Has a file land that the machine asked to land.
-    mutating func land(_ position: Int) {
-        for case .land(position, let landing) in asked {
-            return tell(.landed(position, .landed(landing, landing.record.stamp, conflict: nil)))
+    /// Has a file promote that the machine asked to promote.
+    mutating func promote(_ position: Int) {
+        for case .promote(position, let promotion) in asked {
+            return tell(
+                .promoted(position, .promoted(promotion, promotion.record.stamp, conflict: nil)))
         }
     }
 
     /// The sets that were to be promoted.
-    var landingSets: [SetLanding] {
-        asked.compactMap { if case .landSet(let set) = $0 { set } else { nil } }
+    var promotingSets: [SetContents] {
+        asked.compactMap { if case .promoteSet(let set) = $0 { set } else { nil } }
     }
 
     /// Has the last of them be promoted, but for files that fail and orphans that stay.
-    mutating func landSet(
+    mutating func promoteSet(
         failing: [Int: MirrorError] = [:], staying stayed: [Int: MirrorError] = [:]
     ) {
-        guard let set = landingSets.last else { return }
-        var landed: [Int: LandingResult] = [:]
-        for member in set.landings {
-            let landing = member.landing
-            landed[member.position] =
+        guard let set = promotingSets.last else { return }
+        var promoted: [Int: PromotionResult] = [:]
+        for member in set.promotions {
+            let promotion = member.promotion
+            promoted[member.position] =
                 failing[member.position].map { .failed($0) }
-                ?? .landed(landing, landing.record.stamp, conflict: nil)
+                ?? .promoted(promotion, promotion.record.stamp, conflict: nil)
         }
-        tell(.setEnded(set.number, .promoted(.init(landed: landed, stayed: stayed, way: .rename))))
+        tell(.setEnded(set.number, .promoted(.init(files: promoted, stayed: stayed, way: .rename))))
     }
 
     /// How the sets ended.
@@ -169,7 +170,7 @@ struct RunRig {
 
     /// A body of three bytes.
     static func received(
-        _ content: Landing.Content = .memory([1, 2, 3])
+        _ content: Promotion.Content = .memory([1, 2, 3])
     ) throws -> TransferEvent {
         let key = SourceKey(text: "a")
         return .ended(

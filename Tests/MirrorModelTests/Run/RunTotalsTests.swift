@@ -42,7 +42,7 @@ import Testing
         rig.tell(.ready)
         rig.tell(.transfer(0, started(nil)))
         try rig.receive(0)
-        rig.land(0)
+        rig.promote(0)
         #expect(rig.machine.totals.ended == 1)
         #expect(rig.machine.totals.bytes == 3)
         #expect(rig.machine.totals.expectedBytes == 3)
@@ -68,8 +68,8 @@ import Testing
         #expect(rig.machine.totals.expectedBytes == 3)
         rig.tell(.ready)
         try rig.receive(0)
-        rig.land(0)
-        rig.land(1)
+        rig.promote(0)
+        rig.promote(1)
         #expect(rig.done == ["a", "b"])
         #expect(rig.machine.totals.ended == 1)
         #expect(rig.machine.totals.bytes == 3)
@@ -137,7 +137,7 @@ import Testing
             rig.time = Int64(position) * 100
             rig.tell(.transfer(position, started(nil)))
             try rig.receive(position)
-            rig.land(position)
+            rig.promote(position)
         }
         rig.time = 2000
         rig.tell(.tick)

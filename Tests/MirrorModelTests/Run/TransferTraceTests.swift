@@ -20,7 +20,7 @@ import Testing
         rig.time = 90
         try rig.receive(0)
         rig.time = 500
-        rig.land(0)
+        rig.promote(0)
         #expect(ended(rig).first?.trace == TransferTrace(began: 40, ended: 90))
     }
 
@@ -41,7 +41,7 @@ import Testing
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
         try rig.receive(0)
-        rig.land(0)
+        rig.promote(0)
         #expect(ended(rig).map(\.trace) == [nil])
     }
 

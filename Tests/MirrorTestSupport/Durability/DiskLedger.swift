@@ -15,7 +15,7 @@ struct DiskLedger {
     }
 
     /// How far a target has come.
-    private struct Landing {
+    private struct Promotion {
         let thread: Int32
         /// The folder that holds the name that it got: its own, or that of its set's folder.
         let folder: String
@@ -44,7 +44,7 @@ struct DiskLedger {
     /// Paths of names that were made, and whose folders were not flushed since.
     private var passingNames: Set<String> = []
     private var logWrites: [Int32: LogWrites] = [:]
-    private var landings: [String: Landing] = [:]
+    private var promotions: [String: Promotion] = [:]
     /// What was flushed by itself, or with its file system.
     private var flushed: Set<String> = []
     private(set) var flaws: [String] = []
@@ -99,12 +99,12 @@ struct DiskLedger {
             }
             return
         }
-        guard let landing = landings[path] else {
+        guard let promotion = promotions[path] else {
             flaws.append("\(target) is reported, and got no name")
             return
         }
-        if let flushedAt = landing.folderFlushedAt {
-            let log = logWrites[landing.thread]
+        if let flushedAt = promotion.folderFlushedAt {
+            let log = logWrites[promotion.thread]
             if log.map({ $0.latest < flushedAt }) ?? true {
                 flaws.append("\(target) is reported before the index says so")
             } else if log?.flushed.map({ $0 < flushedAt }) ?? true {
@@ -142,13 +142,13 @@ struct DiskLedger {
         if path == log { flushedLog() }
         guard paid.contains(.attributes) else { return }
         passingNames = passingNames.filter { DiskLedger.folder(of: $0) != path }
-        for (target, landing) in landings where landing.folder == path {
+        for (target, promotion) in promotions where promotion.folder == path {
             folderLasts(of: target)
         }
     }
 
     private mutating func folderLasts(of target: String) {
-        if landings[target]?.folderFlushedAt == nil { landings[target]?.folderFlushedAt = now }
+        if promotions[target]?.folderFlushedAt == nil { promotions[target]?.folderFlushedAt = now }
     }
 
     private mutating func flushAll() {
@@ -156,7 +156,7 @@ struct DiskLedger {
         flushed.formUnion(debts.keys)
         debts = [:]
         passingNames = []
-        for target in landings.keys { folderLasts(of: target) }
+        for target in promotions.keys { folderLasts(of: target) }
         flushedLog()
     }
 
@@ -176,7 +176,7 @@ struct DiskLedger {
         if isSet, passingNames.contains(old), DiskLedger.isFinal(target) {
             flaws.append("\(target) got its name before \(shown(old)) lasted")
         }
-        land(target, at: new, from: old, in: nil, thread)
+        promote(target, at: new, from: old, in: nil, thread)
     }
 
     /// A folder that was built in `tmp/` takes the place of another.
@@ -187,11 +187,11 @@ struct DiskLedger {
         passingNames.formUnion([old, new])
         for link in built.sorted() where link.hasPrefix(new + "/") {
             let path = old + link.dropFirst(new.count)
-            land(shown(path), at: path, from: link, in: DiskLedger.folder(of: old), thread)
+            promote(shown(path), at: path, from: link, in: DiskLedger.folder(of: old), thread)
         }
     }
 
-    private mutating func land(
+    private mutating func promote(
         _ target: String, at new: String, from old: String, in folder: String?, _ thread: Int32
     ) {
         let owed = debts.removeValue(forKey: old) ?? []
@@ -211,14 +211,14 @@ struct DiskLedger {
         } else if log?.flushed.map({ $0 < written }) ?? true {
             flaws.append("\(target) got its name before its intent lasted")
         }
-        landings[new] = Landing(thread: thread, folder: folder ?? DiskLedger.folder(of: new))
+        promotions[new] = Promotion(thread: thread, folder: folder ?? DiskLedger.folder(of: new))
     }
 
     private func shown(_ path: String) -> String {
         path.hasPrefix(root + "/") ? String(path.dropFirst(root.utf8.count + 1)) : path
     }
 
-    /// Whether a path beneath the root is a target's, and no name of mirror's own.
+    /// Whether a path below the root is a target's, and no name of mirror's own.
     private static func isFinal(_ path: String) -> Bool {
         let isOwn =
             path.hasPrefix(".mirror") || path.contains(".mirror-")

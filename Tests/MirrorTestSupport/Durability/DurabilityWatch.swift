@@ -16,7 +16,7 @@ public final class DurabilityWatch {
         public let reported: [String]
         /// Whether many files shared one flush.
         public let hasGroupFlush: Bool
-        /// Paths beneath the root that were flushed before the index was written to.
+        /// Paths below the root that were flushed before the index was written to.
         public let flushedBeforeRows: Set<String>
     }
 

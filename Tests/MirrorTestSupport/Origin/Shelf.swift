@@ -39,14 +39,14 @@ public final class MemoryShelf: Shelf {
     public func item(at path: String) -> ShelfItem? { items.withLock { $0[path] } }
 }
 
-/// The files of a folder, read anew for each request.
+/// The files of a folder, read again for each request.
 public struct FolderShelf: Shelf {
     private let folder: Folder
 
     /// Takes the folder's path.
     public init(_ path: String) { folder = Folder(path) }
 
-    /// The file beneath the folder; nothing for a path with `..` in it.
+    /// The file below the folder; nothing for a path with `..` in it.
     public func item(at path: String) -> ShelfItem? {
         let components = path.split(separator: "/").map { PercentCoding.decode(String($0)) }
         guard !components.contains("..") else { return nil }

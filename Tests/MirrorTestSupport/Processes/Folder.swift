@@ -11,7 +11,7 @@ public struct Folder: Sendable {
     /// A place in memory where there is one, for files so many that a disk takes long to delete them.
     public static let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
 
-    /// Makes an empty folder beneath another, `/tmp` by default.
+    /// Makes an empty folder below another, `/tmp` by default.
     public static func temporary(in parent: String = "/tmp") throws(SystemFailure) -> Folder {
         var path = Array("\(parent)/mirror-test-XXXXXX".utf8CString)
         let made = path.withUnsafeMutableBufferPointer { buffer -> String? in
@@ -32,7 +32,7 @@ public struct Folder: Sendable {
     /// The absolute path of a name.
     public func full(_ name: String) -> String { name.isEmpty ? path : "\(path)/\(name)" }
 
-    /// A file or folder beneath this one.
+    /// A file or folder below this one.
     public struct Child: Sendable {
         /// The path from the folder.
         public let name: String
@@ -40,7 +40,7 @@ public struct Folder: Sendable {
         public let isFolder: Bool
     }
 
-    /// All files and folders beneath, folders before what is in them, in the order of their bytes.
+    /// All files and folders below, folders before what is in them, in the order of their bytes.
     public func entries(beneath name: String = "") -> [Child] {
         let names = names(in: name).map { name.isEmpty ? $0 : "\(name)/\($0)" }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.flatMap { child in
@@ -79,7 +79,7 @@ public struct Folder: Sendable {
         }
     }
 
-    /// Writes a file anew in place, or adds to its end; makes the folders above it.
+    /// Writes a file again in place, or adds to its end; makes the folders above it.
     public func write(_ name: String, _ bytes: [UInt8], mode: String = "we") throws(SystemFailure) {
         try makeFolders(above: name)
         guard let file = fopen(full(name), mode) else {

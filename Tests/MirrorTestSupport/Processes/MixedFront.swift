@@ -71,7 +71,7 @@ public final class MixedFront {
     /// Where it is, without a slash at the end.
     public var url: String { "https://127.0.0.1:\(port)" }
 
-    /// Starts the balancer anew; its first connection speaks HTTP/2, or HTTP/1.1.
+    /// Starts the balancer again; its first connection speaks HTTP/2, or HTTP/1.1.
     public func balance(firstSpeaksHTTP2: Bool) throws {
         stopBalancer()
         let order =

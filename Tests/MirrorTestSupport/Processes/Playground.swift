@@ -6,7 +6,7 @@ public struct Playground: Sendable {
     public let root: Folder
     private let program: String
 
-    /// Makes an empty root beneath a new folder, or takes another place for it.
+    /// Makes an empty root below a new folder, or takes another place for it.
     public init(program: String, root: String? = nil, in parent: String = "/tmp") throws {
         folder = try Folder.temporary(in: parent)
         self.root = Folder(root ?? folder.full("root"))

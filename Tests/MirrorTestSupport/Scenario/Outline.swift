@@ -1,4 +1,4 @@
-/// A line of a scenario and the lines that are indented beneath it.
+/// A line of a scenario and the lines that are indented below it.
 struct Outline: Sendable {
     /// The number of the line in its file; the first is 1.
     let line: Int
@@ -6,7 +6,7 @@ struct Outline: Sendable {
     var text: String
     /// The columns before the text.
     let indentation: Int
-    /// The lines beneath it.
+    /// The lines below it.
     var children: [Outline] = []
 
     /// Reads a file's text; empty lines and lines that begin with `#` say nothing.
@@ -36,7 +36,7 @@ struct Outline: Sendable {
         return nodes
     }
 
-    /// The lines beneath as a text of their own, with their indentation.
+    /// The lines below as a text of their own, with their indentation.
     var block: String {
         children.map { $0.lines(from: children.first?.indentation ?? 0) }.joined()
     }

@@ -1,4 +1,4 @@
-/// Compiles the lines beneath `reply` into steps.
+/// Compiles the lines below `reply` into steps.
 ///
 /// A line that begins with `@` is a directive; any other is a line of a response head, sent as it
 /// stands with CR LF. A directive, another status line or the end closes the head.

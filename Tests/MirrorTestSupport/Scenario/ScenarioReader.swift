@@ -80,7 +80,7 @@ struct ScenarioReader {
         return replaced
     }
 
-    /// `on [optional|always] METHOD PATH`, with `need`, `no`, `body`, `fresh` and `reply` beneath.
+    /// `on [optional|always] METHOD PATH`, with `need`, `no`, `body`, `fresh` and `reply` below.
     private func exchange(_ node: Outline, _ rest: String) throws(ScenarioFlaw) -> Exchange {
         var words = Words.split(rest)
         var exchange = Exchange(line: node.line, method: "", path: "")

@@ -3,7 +3,7 @@ internal import Glibc
 /// Compares a tree with what is expected of it.
 ///
 /// The list is complete: a file, or a part, that it does not name is a complaint. What mirror keeps
-/// for itself beneath `.mirror/` is not looked at.
+/// for itself below `.mirror/` is not looked at.
 struct TreeInspection {
     /// What lstat(2) said of each file at some time.
     struct Stamp: Equatable {

@@ -1,4 +1,4 @@
-/// A line beneath `tree`: a path and what it is afterwards.
+/// A line below `tree`: a path and what it is afterwards.
 enum TreeLine {
     static func read(_ node: Outline, _ variables: Variables) throws(ScenarioFlaw)
         -> TreeExpectation
@@ -25,7 +25,7 @@ enum TreeLine {
     }
 }
 
-/// A line beneath `edit`: what someone does to the tree.
+/// A line below `edit`: what someone does to the tree.
 enum EditLine {
     static func read(_ node: Outline, _ variables: Variables) throws(ScenarioFlaw) -> TreeEdit {
         let words = Words.split(node.text)

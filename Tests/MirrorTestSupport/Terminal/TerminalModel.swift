@@ -129,7 +129,7 @@ public struct TerminalModel {
         }
     }
 
-    /// Gets another size: rows that one line was wrapped into are joined and wrapped anew.
+    /// Gets another size: rows that one line was wrapped into are joined and wrapped again.
     public mutating func resize(columns: Int, rows: Int) {
         var joined: [Row] = []
         var cursorLine = 0

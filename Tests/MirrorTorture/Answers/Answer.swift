@@ -27,9 +27,9 @@ struct Answer: Sendable {
         case wrong
         /// To a range: appended, after so many requests of this kind.
         case continued(Int)
-        /// To a range: the part is dropped, and the file asked for anew.
+        /// To a range: the part is dropped, and the file asked for again.
         case restarted
-        /// To a range: taken for the whole file, and then asked for anew.
+        /// To a range: taken for the whole file, and then asked for again.
         case restartedTwice
         /// To a range: taken for the whole file, and cut.
         case restartedAndCut

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// SIGKILL in front of, and right after, every system call that changes something.
 ///
-/// A story is first run to its end to count its calls; then it is told anew for each of them, and
+/// A story is first run to its end to count its calls; then it is told again for each of them, and
 /// killed there. In front: the kernel skips the call of a thread that has a fatal signal. After: the
 /// call was made, and its thread did nothing more. Locks leave nothing behind, so there one suffices.
 enum CallTorture: TortureClass {

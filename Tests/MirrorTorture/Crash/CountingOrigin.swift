@@ -19,7 +19,7 @@ final class CountingOrigin: Responder {
 
     init(_ shelf: MemoryShelf) { self.shelf = shelf }
 
-    /// The last answers since this was asked last; then it begins anew.
+    /// The last answers since this was asked last; then it begins again.
     func takeAnswers() -> [String: Answer] {
         answers.withLock { answers in
             defer { answers = [:] }

@@ -54,7 +54,7 @@ final class CrashGround {
         set { cutter.isCutting.store(newValue, ordering: .relaxed) }
     }
 
-    /// Begins anew with an empty root.
+    /// Begins again with an empty root.
     func reset() throws {
         for entry in ground.root.entries().reversed() {
             let path = ground.root.full(entry.name)

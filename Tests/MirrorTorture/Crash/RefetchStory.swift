@@ -4,7 +4,7 @@ internal import MirrorTestSupport
 /// Large files that arrive as fast as they can, and runs that are killed far into them: what the
 /// next run asks for again.
 ///
-/// Counted is what the killed process had read from its sockets and the next run fetches anew: the
+/// Counted is what the killed process had read from its sockets and the next run fetches again: the
 /// process is stopped, so that it reads no more; what its origin had handed to the kernel, less what
 /// lies in the queues of the two sockets, is what it had; then it is killed.
 struct RefetchStory {

@@ -2,7 +2,7 @@
 ///
 /// It is a class because many functions pass it on, and a copy would count a reference for each of
 /// its texts.
-package final class Landing: Sendable {
+package final class Promotion: Sendable {
     /// Where it belongs.
     package let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
@@ -76,17 +76,17 @@ package final class Landing: Sendable {
     }
 }
 
-/// How a landing ended.
-package enum LandingResult: Sendable {
+/// How a promotion ended.
+package enum PromotionResult: Sendable {
     /// The file is at its final name, on the disk, and in the index, with the stamp that it has there.
-    case landed(Landing, FileStamp, conflict: Target?)
+    case promoted(Promotion, FileStamp, conflict: Target?)
     /// Nothing changed at the final name.
     indirect case failed(MirrorError)
 }
 
 /// A row for a file that stays as it is.
 ///
-/// A class for the reason that `Landing` is one.
+/// A class for the reason that `Promotion` is one.
 package final class Confirmed: Sendable {
     /// The row as it will be; where its source only confirmed it, as it was.
     private let row: IndexRecord
@@ -216,29 +216,29 @@ extension Step {
 /// Everything that one set promotes: files that get their final names, and orphans that go after them.
 ///
 /// The promotion carries all of it out under one journal, or leaves the tree as it is.
-package final class SetLanding: Sendable {
+package final class SetContents: Sendable {
     /// The set's number in the plan.
     package let number: Int
     /// The set.
     package let set: AtomicSets.Entry
     /// The files, each with the position of its step, in the order of their targets.
-    package let landings: [(position: Int, landing: Landing)]
+    package let promotions: [(position: Int, promotion: Promotion)]
     /// The orphans, each with the position of its step; nil where another step took its bytes over.
     package let removals: [(position: Int?, removal: Removal)]
 
     package init(
-        number: Int, set: AtomicSets.Entry, landings: [(position: Int, landing: Landing)],
+        number: Int, set: AtomicSets.Entry, promotions: [(position: Int, promotion: Promotion)],
         removals: [(position: Int?, removal: Removal)]
     ) {
         self.number = number
         self.set = set
-        self.landings = landings
+        self.promotions = promotions
         self.removals = removals
     }
 
     /// The files that it replaces or removes; none may have a reader during the promotion.
     package var targets: [Target] {
-        landings.map(\.landing.target) + removals.map(\.removal.target)
+        promotions.map(\.promotion.target) + removals.map(\.removal.target)
     }
 
     /// How often a set waits for a file that is read before it is left to the next run: where some file
@@ -248,14 +248,14 @@ package final class SetLanding: Sendable {
     /// The result of a promotion that one file kept from beginning, the error's target.
     package func left(because error: MirrorError) -> SetResult {
         let position =
-            landings.first { $0.landing.target == error.target }?.position
+            promotions.first { $0.promotion.target == error.target }?.position
             ?? removals.first { $0.removal.target == error.target }?.position
         return position.map { .left([$0: error]) } ?? refused(error)
     }
 
     /// The result of a promotion that was refused before it began.
     package func refused(_ error: MirrorError) -> SetResult {
-        let positions = landings.map(\.position) + removals.compactMap(\.position)
+        let positions = promotions.map(\.position) + removals.compactMap(\.position)
         return .left(Dictionary(uniqueKeysWithValues: positions.map { ($0, error) }))
     }
 }
@@ -266,13 +266,13 @@ package indirect enum SetResult: Sendable {
     case left([Int: MirrorError])
     /// The promotion began, and this stopped it: the next run carries the journal out.
     case unfinished(MirrorError)
-    /// The journal was carried out: how each file landed, and which orphans stayed.
+    /// The journal was carried out: how each file promoted, and which orphans stayed.
     case promoted(Promoted)
 
     /// What became of the steps of a set that was promoted.
     package struct Promoted: Sendable {
-        /// How each file landed.
-        package var landed: [Int: LandingResult]
+        /// How each file promoted.
+        package var files: [Int: PromotionResult]
         /// Which orphans stayed, and why.
         package var stayed: [Int: MirrorError]
         package var way: Event.SetEnd.Way
@@ -280,10 +280,10 @@ package indirect enum SetResult: Sendable {
         package var kept: [String]
 
         package init(
-            landed: [Int: LandingResult], stayed: [Int: MirrorError] = [:],
+            files: [Int: PromotionResult], stayed: [Int: MirrorError] = [:],
             way: Event.SetEnd.Way, kept: [String] = []
         ) {
-            self.landed = landed
+            self.files = files
             self.stayed = stayed
             self.way = way
             self.kept = kept

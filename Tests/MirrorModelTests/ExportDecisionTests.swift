@@ -5,7 +5,7 @@ import Testing
 @testable import MirrorModel
 
 /// Which files go into an export, under which names, and why others do not.
-@Suite struct ExportVerdictTests {
+@Suite struct ExportDecisionTests {
     static let sha256 = Digest(.sha256, bytes: [UInt8](repeating: 7, count: 32))
     static let sha1 = Digest(.sha1, bytes: [UInt8](repeating: 7, count: 20))
     static let sha512 = Digest(.sha512, bytes: [UInt8](repeating: 7, count: 64))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func presentFilesHaveTheReadersNames() throws {
-        let rows: [(ExportFormat, Resource, ExportVerdict)] = [
+        let rows: [(ExportFormat, Resource, ExportDecision)] = [
             (
                 .wheelhouse, try resource("Caches/python/a-1-py3-none-any.whl"),
                 .take(name: "a-1-py3-none-any.whl")
@@ -52,10 +52,10 @@ import Testing
             (.bagit, try resource("Documents/a/b"), .take(name: "data/Documents/a/b")),
         ]
         for (format, resource, verdict) in rows {
-            #expect(format.verdict(on: resource, isThere: true) == verdict)
+            #expect(format.decision(on: resource, isThere: true) == verdict)
             let isTaken = if case .pass = verdict { false } else { true }
             #expect(
-                format.verdict(on: resource, isThere: false)
+                format.decision(on: resource, isThere: false)
                     == (isTaken ? .omit(.notThere) : .pass))
         }
     }
@@ -63,12 +63,12 @@ import Testing
     @Test func npmFindsNoPackageBySHA1() throws {
         let digests = [Self.sha256, Self.sha1].compactMap(\.self)
         let old = try resource("Caches/npm/a.tgz") { $0.digests = digests }
-        #expect(ExportFormat.npmCache.verdict(on: old, isThere: true) == .omit(.weakIntegrity))
+        #expect(ExportFormat.npmCache.decision(on: old, isThere: true) == .omit(.weakIntegrity))
         let both = try resource("Caches/npm/a.tgz") {
             $0.digests = [Self.sha512, Self.sha1].compactMap(\.self)
         }
         #expect(
-            ExportFormat.npmCache.verdict(on: both, isThere: true)
+            ExportFormat.npmCache.decision(on: both, isThere: true)
                 == .take(name: "Caches/npm/a.tgz"))
     }
 
@@ -85,7 +85,7 @@ import Testing
             ]
         }
         let space = try resource("Caches/a ")
-        let rows: [(ExportFormat, Resource, ExportVerdict)] = [
+        let rows: [(ExportFormat, Resource, ExportDecision)] = [
             (.aria2, plain, .take(name: "Caches/a")), (.metalink, plain, .take(name: "Caches/a")),
             (.aria2, post, .omit(.post)), (.metalink, post, .omit(.post)),
             (.aria2, local, .omit(.localSource)), (.metalink, local, .omit(.localSource)),
@@ -95,10 +95,10 @@ import Testing
             (.sums, plain, .omit(.noDigest)),
         ]
         for (format, resource, verdict) in rows {
-            #expect(format.verdict(on: resource, isThere: false) == verdict)
+            #expect(format.decision(on: resource, isThere: false) == verdict)
         }
         let known = try resource("Caches/a") { $0.digests = [Self.sha256].compactMap(\.self) }
-        #expect(ExportFormat.sums.verdict(on: known, isThere: false) == .take(name: "Caches/a"))
+        #expect(ExportFormat.sums.decision(on: known, isThere: false) == .take(name: "Caches/a"))
     }
 
     @Test func aRecordDescribesTheWantedVersionOnly() throws {
