@@ -15,6 +15,8 @@ final class SimulatedRun {
     private var mailbox: [RunInput] = []
     private var news: [RunInput] = []
     private var actions: [RunAction] = []
+    /// Whether the machine may have actions that the last turn left, as with `RunDriver`.
+    private var hasActionsLeft = false
     private var actedAt: Int64 = 0
     /// What was told, in order, and the summary.
     private(set) var told: [Event.Body] = []
@@ -62,7 +64,7 @@ final class SimulatedRun {
 
     /// Milliseconds until something is to be done by itself.
     var timeToWait: Int64? {
-        if !news.isEmpty || !mailbox.isEmpty { return 0 }
+        if hasActionsLeft || !news.isEmpty || !mailbox.isEmpty { return 0 }
         guard !machine.isOver, let wait = machine.wait else { return nil }
         return max(0, actedAt.addingSaturated(wait) - time.now)
     }
@@ -70,7 +72,7 @@ final class SimulatedRun {
     private var moment: RunMoment { RunMoment(elapsed: time.now, time: time.clock.now()) }
 
     private func take(_ input: RunInput) {
-        guard !machine.isOver else { return }
+        guard !machine.isOver || hasActionsLeft else { return }
         switch input {
         case .pause(nil): isPaused = true
         case .resume(nil): isPaused = false
@@ -79,12 +81,12 @@ final class SimulatedRun {
         }
         actedAt = time.now
         machine.take(input, at: moment)
-        machine.takeActions(into: &actions)
-        while !actions.isEmpty {
-            for action in actions { perform(action) }
+        repeat {
             machine.takeActions(into: &actions)
-        }
-        guard machine.isOver else { return }
+            for action in actions { perform(action) }
+            hasActionsLeft = actions.contains { if case .submit = $0 { true } else { false } }
+        } while !actions.isEmpty && !hasActionsLeft
+        guard machine.isOver, !hasActionsLeft else { return }
         overAt = time.now
         summary = machine.close(parts: machine.interrupted.map { _ in 0 }, at: time.now)
         time.tell("the run is over: \(summary.map { "\($0.outcomes)" } ?? "")")

@@ -36,7 +36,7 @@ final class Story {
     var rules = RunRules()
     /// Whether all that is wanted is promoted together, or not at all.
     let isAtomic: Bool
-    /// Milliseconds until the thread of the run gets round to a message, and for one batch of the disk.
+    /// Milliseconds until a message of another thread reaches the run, and for one batch of the disk.
     let hop: Int64
     let diskLatency: Int64
     /// After so many files there is no room for another one; one in so many others fails, 0 is none.

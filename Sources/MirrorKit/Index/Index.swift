@@ -12,6 +12,8 @@ final class Index: Sendable {
     /// How further connections are opened; nil for an index that is not on disk.
     private let location: IndexLocation?
     private let connection: Mutex<Database>
+    /// Whether another connection can read while a commit waits for the disk: a write-ahead log is there.
+    private let readsBesideCommits: Bool
     /// A connection for what runs read; nil until they do.
     private let runsConnection = Mutex<Database?>(nil)
     private let damage: IndexDamage
@@ -31,8 +33,9 @@ final class Index: Sendable {
 
     init(
         location: IndexLocation?, connection: consuming Database, isWriter: Bool,
-        notice: String? = nil
+        readsBesideCommits: Bool = false, notice: String? = nil
     ) {
+        self.readsBesideCommits = readsBesideCommits
         self.notice = notice
         self.location = location
         self.connection = Mutex(connection)
@@ -65,27 +68,33 @@ final class Index: Sendable {
 
     /// Reads with a connection of its own, which does not wait for a commit that waits for the disk.
     ///
-    /// It sees every commit that has returned.
+    /// It sees every commit that has returned. Where the index has no write-ahead log, or the process
+    /// has no descriptor left, it reads with the writing connection instead.
     private func readingBesideCommits<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
-        guard let location, !isClosed.load(ordering: .acquiring) else { return try reading(body) }
-        return try indexed { () throws(IndexError) in
-            try damage.refuseReadingIfLost()
-            do throws(IndexError) {
-                return try runsConnection.withLock { connection throws(IndexError) in
-                    var database: Database
-                    if let open = connection.take() {
-                        database = open
-                    } else {
-                        database = try location.connect()
-                    }
-                    let value = try body(&database)
-                    connection = consume database
-                    return value
-                }
-            } catch { throw damage.noted(error) }
+        guard readsBesideCommits, let location, !isClosed.load(ordering: .acquiring) else {
+            return try reading(body)
         }
+        let value = try indexed { () throws(IndexError) in
+            try damage.refuseReadingIfLost()
+            return try runsConnection.withLock { connection throws(IndexError) -> Value? in
+                var database: Database
+                if let open = connection.take() {
+                    database = open
+                } else {
+                    do throws(IndexError) { database = try location.connect() } catch { return nil }
+                }
+                let value: Value
+                do throws(IndexError) { value = try body(&database) } catch {
+                    throw damage.noted(error)
+                }
+                connection = consume database
+                return value
+            }
+        }
+        if let value { return value }
+        return try reading(body)
     }
 
     /// Runs one transaction: all that the closure writes, or nothing.

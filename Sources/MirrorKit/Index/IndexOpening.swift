@@ -169,10 +169,14 @@ extension IndexFile {
                 if !error.isUnwritable { throw error }
             }
         }
+        let mode = try database.first("PRAGMA journal_mode") {
+            (row: inout Row) throws(IndexError) in try row.text()
+        }
         return Index(
             location: IndexLocation(
                 file: self, name: path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
-            connection: database, isWriter: true, notice: notice)
+            connection: database, isWriter: true, readsBesideCommits: mode == "wal",
+            notice: notice)
     }
 
     /// Opens a sound index for reading.

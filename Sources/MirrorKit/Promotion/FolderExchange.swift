@@ -230,7 +230,7 @@ struct FolderExchange {
                     to: entry, beside: place, target: target, now: placement.now)
                 foreign.kept.append(given.path)
             }
-        } catch let error as Errno where error.isNoFile || error.number == EEXIST {
+        } catch let error as Errno where error.isInTheWay || error.number == EEXIST {
             foreign.kept.append(entry.path)
         } catch PromotionError.failed {
             foreign.kept.append(entry.path)

@@ -183,7 +183,7 @@ struct SetPromotion {
             try? FolderExchange.remove(aside, in: batch.environment.root)
             batch.folders.cache.drop()
             if let fault = error as? PromotionError { throw fault }
-            if let error = error as? Errno, !error.isNoFile { throw .failed(MirrorError(error)) }
+            if let error = error as? Errno, !error.isInTheWay { throw .failed(MirrorError(error)) }
         }
     }
 

@@ -36,7 +36,7 @@ struct SetRecovery {
     ) throws -> Value? {
         let cause: MirrorError
         do { return try step(&settled) } catch let error as Errno
-            where error.isNoFile || error.isNoSpace
+            where error.isInTheWay || error.isNoSpace
         {
             cause = MirrorError(error)
         } catch PromotionError.failed(let error) {

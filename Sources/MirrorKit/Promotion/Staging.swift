@@ -178,7 +178,9 @@ struct Staging {
                 try batch.noteHiddenFile(path)
             }
         } catch {
-            throw Errno(number: EIO, call: "sqlite", path: path)
+            if case .unflushed(let error) = error { throw error }
+            let isFull = error.mirrorError.code == .noSpace
+            throw Errno(number: isFull ? ENOSPC : EIO, call: "sqlite", path: path)
         }
     }
 

@@ -243,7 +243,7 @@ extension FileLeases {
 
 /// The files and sets of a run that wait until their targets have no reader.
 ///
-/// It belongs to the thread of the run. A promotion begins only when the run has all of its files
+/// One thread has it at a time, that of its run. A promotion begins only when the run has all of its files
 /// exclusively. The last reader that releases a file posts to the run's mailbox.
 struct PromotionQueue {
     /// What is promoted together.

@@ -1,9 +1,10 @@
 internal import MirrorModel
 internal import MirrorSystem
+internal import Synchronization
 
 /// Watches, for one run, whether its transfers may go on: the clock, the network, the budget.
 ///
-/// It belongs to the thread of the run.
+/// One thread has it at a time, that of its run (`RunDriver`).
 final class PermissionWatch {
     /// How often NetworkManager is asked, in milliseconds.
     private static let networkInterval: Int64 = 30_000
@@ -15,7 +16,12 @@ final class PermissionWatch {
     private let permission: TransferPermission
     private let index: Index
     private let offset: LocalOffset
+    /// Wakes the run.
+    private let wake: @Sendable () -> Void
+    /// What NetworkManager answered, from the thread that asked.
+    private let answer = NetworkAnswer()
     private var isMetered = false
+    private var hasAskedNetwork = false
     private var networkIsDue: Int64? = 0
     private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
     /// Bytes of the run that the account has.
@@ -26,14 +32,16 @@ final class PermissionWatch {
 
     /// Reads the account; nil where transfers may always run.
     ///
-    /// - Parameter spent: called by another thread when the transfers have spent the budget.
+    /// - Parameter wake: wakes the run: the transfers have spent the budget, or NetworkManager answered.
+    ///   Any thread calls it.
     init?(
         _ permission: TransferPermission, _ index: Index,
-        offset: LocalOffset = SystemClock.localOffset, spent: @escaping @Sendable () -> Void
+        offset: LocalOffset = SystemClock.localOffset, wake: @escaping @Sendable () -> Void
     ) throws(MirrorError) {
         if permission.isUnconditional { return nil }
-        allowance = permission.budget.map { _ in ByteAllowance(reached: spent) }
+        allowance = permission.budget.map { _ in ByteAllowance(reached: wake) }
         self.permission = permission
+        self.wake = wake
         self.index = index
         self.offset = offset
         if permission.budget != nil, let account = try index.budgetAccount() {
@@ -66,20 +74,31 @@ final class PermissionWatch {
         count(at: moment)
     }
 
+    /// Asks NetworkManager when that is due. Only the first question waits for the answer, which may
+    /// take three seconds: the thread of transfers asks the others.
     private func askNetwork(at elapsed: Int64) {
-        guard permission.needsUnmeteredNetwork, let due = networkIsDue, elapsed >= due else {
-            return
-        }
-        switch NetworkMetering.read() {
-        case .metered: isMetered = true
-        case .unmetered: isMetered = false
-        case .unknown:
-            // NetworkManager is not asked again in this run.
-            isMetered = false
-            networkIsDue = nil
-            return
-        }
+        guard permission.needsUnmeteredNetwork else { return }
+        if let given = answer.take() { note(given) }
+        guard let due = networkIsDue, elapsed >= due else { return }
         networkIsDue = elapsed + PermissionWatch.networkInterval
+        if !hasAskedNetwork {
+            hasAskedNetwork = true
+            return note(NetworkMetering.read())
+        }
+        do throws(Errno) {
+            try NativeThread("network") { [answer, wake] in
+                answer.give(NetworkMetering.read())
+                wake()
+            }.detach()
+        } catch {
+            // The last answer counts until the next question.
+        }
+    }
+
+    private func note(_ metering: NetworkMetering) {
+        isMetered = metering == .metered
+        // NetworkManager is not asked again in this run.
+        if case .unknown = metering { networkIsDue = nil }
     }
 
     private func count(at moment: RunMoment) {
@@ -100,4 +119,14 @@ final class PermissionWatch {
             unwritten = 0
         } catch {}
     }
+}
+
+/// An answer about the network on its way from the thread that asked.
+private final class NetworkAnswer: Sendable {
+    private let given = Mutex<NetworkMetering?>(nil)
+
+    func give(_ answer: NetworkMetering) { given.withLock { $0 = answer } }
+
+    /// Takes the answer; nil if there is no new one.
+    func take() -> NetworkMetering? { given.withLock { $0.take() } }
 }

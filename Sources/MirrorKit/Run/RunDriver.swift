@@ -23,6 +23,8 @@ final class RunDriver: @unchecked Sendable {
     private var actions: [RunAction] = []
     /// Whether the machine may have actions that the last turn left.
     private var hasActionsLeft = false
+    /// The turn of the loop in which transfers began last.
+    private var begunAt = 0
     /// What transfers reported since the last turn, with the positions of their steps.
     private var news: [(position: Int, event: TransferEvent)] = []
     /// Those of this turn; the two lists change places.
@@ -32,8 +34,12 @@ final class RunDriver: @unchecked Sendable {
     private let stepsEnded = Semaphore()
     /// The greatest number of events that wait to be sent with others.
     private static let mostEvents = 256
-    /// Sent at the end of a turn.
+    /// Events that wait to be sent with others: each sending may wake their reader.
     private var events: [Event] = []
+    /// The most milliseconds for which an event waits.
+    private static let eventPatience: Int64 = 20
+    /// When the first of them was made, in milliseconds of the run.
+    private var eventsSince: Int64 = 0
     private var works: [PromotionWork] = []
     /// Whether works that wait for the disk are to be promoted without waiting for more.
     private var hurries = false
@@ -79,6 +85,8 @@ final class RunDriver: @unchecked Sendable {
                 [mailbox = execution.mailbox] in mailbox.post(.input(.tick))
             }
             try prepare()
+            lookAtClock()
+            take(.tick)
             if execution.options.reportsKept { passKept() }
             // A pause or an end that was requested before the run began waits in the mailbox.
             takeTurn()
@@ -109,6 +117,7 @@ final class RunDriver: @unchecked Sendable {
         firstDeferral = permission?.deferral(at: moment)
         var limits = RunLimits(execution, deferral: firstDeferral)
         if try limits.needsEvictions(in: engine.root) { take(.roomIsShort) }
+        try claims.prepare()
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
         try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
@@ -129,6 +138,7 @@ final class RunDriver: @unchecked Sendable {
                 case nil: return
                 }
             }
+            sendEvents()
             takeTurn()
             while execution.control.events.unread >= KeptReport.mostUnread, !machine.isEnding {
                 usleep(5000)
@@ -140,7 +150,8 @@ final class RunDriver: @unchecked Sendable {
 
     private func close() -> Summary {
         lookAtClock()
-        sendAll()
+        sendEvents()
+        submitWorks()
         for case .isFree(_, let target) in execution.mailbox.close() { promotions.giveBack(target) }
         permission?.close(at: moment)
         let interrupted = machine.interrupted
@@ -174,7 +185,8 @@ extension RunDriver {
         lookAtClock()
         askPermission()
         take(.ready)
-        sendAll()
+        sendEvents()
+        submitWorks()
     }
 
     /// Notes what the transfer of a step reports, until the next turn.
@@ -186,12 +198,19 @@ extension RunDriver {
     /// Milliseconds until the run has something to do by itself; nil where it has not.
     var timeToWait: Int64? {
         if hasActionsLeft || !news.isEmpty { return 0 }
-        let wait = min(machine.wait ?? .max, permission?.wait(at: moment) ?? .max)
+        var wait = min(machine.wait ?? .max, permission?.wait(at: moment) ?? .max)
+        if !events.isEmpty {
+            wait = min(wait, eventsSince + Self.eventPatience - moment.elapsed)
+        }
         return wait == .max ? nil : max(0, wait - (elapsed - moment.elapsed))
     }
 
+    /// Whether transfers that began in this turn of the loop have not started yet.
+    private var hasJustBegunTransfers: Bool { hasActionsLeft && transfers?.iterations == begunAt }
+
     /// Gives the run back to the thread that waits for the end of its steps.
     func endSteps() {
+        sendEvents()
         execution.mailbox.setSignal(nil)
         transfers = nil
         stepsEnded.post()
@@ -215,9 +234,8 @@ extension RunDriver {
         works.append(PromotionWork(task: task, number: number, receiver: execution))
     }
 
-    /// Sends the events and the works of a turn.
-    private func sendAll() {
-        sendEvents()
+    /// Submits the works of a turn to the promoter.
+    private func submitWorks() {
         if !works.isEmpty { engine.promoter.submit(works) }
         works.removeAll(keepingCapacity: true)
         if hurries { engine.promoter.hurry() }
@@ -234,17 +252,24 @@ extension RunDriver {
     func takeTurn() {
         let messages = execution.mailbox.take()
         let isDue = timeToWait == 0
+        if messages.isEmpty, news.isEmpty, hasJustBegunTransfers { return }
         guard isDue || !messages.isEmpty else { return }
         hasActionsLeft = false
         lookAtClock()
         // What follows from these may be reported at once: it waits for the next turn.
         swap(&news, &current)
-        for (position, event) in current { take(.transfer(position, event)) }
+        for at in current.indices {
+            // A body in memory is freed as soon as its event has been processed.
+            var event = TransferEvent.verifying(bytes: 0)
+            swap(&event, &current[at].event)
+            take(.transfer(current[at].position, event))
+        }
         current.removeAll(keepingCapacity: true)
         for message in messages { take(message) }
         take(.tick)
         askPermission()
-        sendAll()
+        submitWorks()
+        if moment.elapsed >= eventsSince + Self.eventPatience { sendEvents() }
     }
 
     private func take(_ message: RunMessage) {
@@ -265,13 +290,17 @@ extension RunDriver {
             // Connections are made for the transfers that begin, before more are prepared.
             let begins = actions.contains { if case .submit = $0 { true } else { false } }
             hasActionsLeft = begins
+            if begins { begunAt = transfers?.iterations ?? 0 }
         } while !actions.isEmpty && !hasActionsLeft
     }
 
     private func tell(_ body: Event.Body) {
         log.note(body)
         // The queue has taken the list over that there was.
-        if events.isEmpty { events.reserveCapacity(Self.mostEvents) }
+        if events.isEmpty {
+            events.reserveCapacity(Self.mostEvents)
+            eventsSince = moment.elapsed
+        }
         events.append(execution.event(body, at: moment.time, totals: machine.totals))
         if events.count >= Self.mostEvents { sendEvents() }
     }

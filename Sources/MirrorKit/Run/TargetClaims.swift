@@ -126,7 +126,7 @@ extension MirrorError {
 
 /// What a run gets to know about its steps: whether their targets are its own, and their rows.
 ///
-/// It belongs to the thread of the run. While no other run and no other verb of the process changes
+/// One thread has it at a time, that of its run. While no other run and no other verb of the process changes
 /// rows, those that the plan has are right, and none is read again. It cannot be copied, because a
 /// copy for each step would count the references of a whole plan.
 struct StepClaims: ~Copyable {
@@ -138,11 +138,11 @@ struct StepClaims: ~Copyable {
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
     private var rowsMark: Int?
     /// The folded paths of the targets that the run's manifests give to their resources, and of the
-    /// folders above them; nil until a server chooses a name.
+    /// folders above them; empty where no server chooses a name.
     ///
     /// No server may choose one of them for another resource, not even while nothing is there: the next
     /// plan would have two resources with one target, and would be refused.
-    private var givenPaths: Set<String>?
+    private var givenPaths: Set<String> = []
 
     /// What became of the wishes to take targets.
     struct Answer {
@@ -167,6 +167,16 @@ struct StepClaims: ~Copyable {
 
     /// Notes the state of the rows when the run begins.
     mutating func begin() { rowsMark = engine.index.rows.beginRun(since: plan.rowsMark) }
+
+    /// Reads what a name that a server chooses is compared with, where a file is fetched whose name the
+    /// server chooses: later it would hold up the transfers.
+    mutating func prepare() throws(MirrorError) {
+        let isNeeded = plan.steps.notable.contains { position in
+            guard let (manifest, at) = plan.steps.request(at: position) else { return false }
+            return plan.manifests[manifest].resources.isNamedByServer(at: at)
+        }
+        if isNeeded { givenPaths = try readGivenPaths() }
+    }
 
     /// Notes that the run changes no more rows.
     func end() { engine.index.rows.endRun() }
@@ -226,24 +236,13 @@ struct StepClaims: ~Copyable {
             target = remembered
         } else {
             target = try plan.targetNamed(by: body, for: step)
-            if target != step.target, try isGiven(target) {
+            if target != step.target, givenPaths.contains(CaseFolding.fold(target.path)) {
                 throw MirrorError(taken: target, for: step.target)
             }
         }
         try engine.claims.reserve(
             target, for: step.target, by: claimant(position), in: engine.root)
         return target
-    }
-
-    /// Whether a manifest of the run gives a target, or one like it, to a resource, or puts one below it.
-    ///
-    /// No server may choose such a name for another resource, not even while nothing is there: the next
-    /// plan would have two resources with one target, and would be refused.
-    private mutating func isGiven(_ target: Target) throws(MirrorError) -> Bool {
-        let paths: Set<String>
-        if let givenPaths { paths = givenPaths } else { paths = try readGivenPaths() }
-        givenPaths = paths
-        return paths.contains(CaseFolding.fold(target.path))
     }
 
     private func readGivenPaths() throws(MirrorError) -> Set<String> {

@@ -83,7 +83,7 @@ final class ReadingThrottle {
 /// How many body bytes the transfers of a run may bring, and how many they brought.
 ///
 /// The loop takes from it before each write of libcurl, so at most one write a connection goes beyond.
-/// The thread of the run says how many are allowed, and decides what follows.
+/// The run says how many are allowed, and decides what follows.
 final class ByteAllowance: Sendable {
     private let brought = Atomic<Int64>(0)
     private let limit = Atomic<Int64>(.max)

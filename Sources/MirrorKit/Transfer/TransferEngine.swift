@@ -4,7 +4,7 @@ internal import MirrorSystem
 /// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
 /// nothing itself.
 ///
-/// The way of a transfer: a message submits its job. The dispatcher gives it a place
+/// The way of a transfer: its run, or a message, submits its job. The dispatcher gives it a place
 /// (`TransferRegister`), and it starts. Its state machine asks for a request (TransferDriver.swift),
 /// which runs on the wire (`ActiveRequests`). The wire reports heads and bytes inside `perform` and
 /// `resume`; they change the state of their transfer, and never start or end one. What the end of the
@@ -52,6 +52,8 @@ final class TransferEngine {
     /// Whether the loop reads no socket until its next iteration, because it has enough to do or
     /// must not receive more.
     private(set) var isHoldingBack = false
+    /// How often the loop has turned.
+    private(set) var iterations = 0
     private var ticked: LoadMeter
 
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
@@ -95,6 +97,7 @@ extension TransferEngine {
     /// Does all work that is possible now, and returns the milliseconds to wait; nil when everything
     /// has ended. The wait reads no socket where `isHoldingBack` is set.
     func iterate() -> Int64? {
+        iterations += 1
         look(hasAsked: !isHoldingBack)
         isHoldingBack = false
         if surroundings.wire.networkHasReturned() { register.dispatcher.networkReturned() }
@@ -141,7 +144,7 @@ extension TransferEngine {
         if pause > 0 {
             throttle.limits.wasHeldBack = true
             isHoldingBack = true
-            return min(pause, AskingTime.look)
+            return min(pause, AskingTime.look, surroundings.observer.timeToWait ?? pause)
         }
         look()
         return timeToWait

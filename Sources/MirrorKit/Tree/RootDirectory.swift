@@ -47,13 +47,13 @@ final class RootDirectory: Sendable {
         hasOpenat2 = probe >= 0
         if probe >= 0 { close(probe) }
         for name in Area.allCases.map(\.rawValue) + [".mirror"] {
-            try refuseWhatIsNoFile(named: name)
+            try refuseWhatIsNoFolder(named: name)
         }
     }
 
     /// Refuses a root in which something other than a folder has the name of one that mirror makes:
     /// every resource in it would fail for the same reason.
-    private func refuseWhatIsNoFile(named name: String) throws(MirrorError) {
+    private func refuseWhatIsNoFolder(named name: String) throws(MirrorError) {
         let status = try? FileStatus(folder: descriptor.number, name: name, path: name)
         guard let status, status.kind != .folder else { return }
         let kind = status.kind?.rawValue ?? "file"

@@ -27,7 +27,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     /// Whether a person can remove what prevents this one call: a file in the way, or a permission.
     ///
     /// It is not one if the disk failed or is full, or if the process has no more files or memory.
-    package var isNoFile: Bool {
+    package var isInTheWay: Bool {
         !isNoSpace && ![EIO, EBADMSG, EAGAIN, EMFILE, ENFILE, ENOMEM].contains(number)
     }
 }
