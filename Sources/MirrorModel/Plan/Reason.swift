@@ -20,7 +20,7 @@ public enum Reason: Sendable, Hashable {
     case dueWithoutValidator(DueCause, at: Instant)
     case drifted
     case partAvailable(bytes: Int64)
-    // Other people's bytes.
+    // Bytes that mirror did not put there.
     case edited
     case editedAndDue
     case editedAndChanged

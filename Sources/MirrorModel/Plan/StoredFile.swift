@@ -2,56 +2,56 @@
 public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The manifests that it is of; nil for a file that the index does not know.
+    /// The manifests that own the file. `nil` means that the index does not know the file.
     public var owners: Owners?
     /// The result of a look at the file.
     public var state: State
-    /// The size in bytes; nil when it is not there.
+    /// The size in bytes. `nil` means that the file is not there.
     public var size: Int64?
     /// The sha256 of the bytes that mirror put there.
     public var sha256: Digest?
-    /// How those bytes were verified.
+    /// How the bytes that mirror put there were verified.
     public var verified: Verification?
-    /// Where they came from, without a query.
+    /// Where the bytes that mirror put there came from, without a query.
     public var source: String?
-    /// How far the validators that were sent with them identify them; nil without a source.
+    /// How far the validators sent with the bytes identify them. `nil` means no source.
     public var validator: ValidatorStrength?
-    /// When the source last confirmed them.
+    /// When the source last confirmed the bytes that mirror put there.
     public var confirmedAt: Instant?
-    /// Whether the source would be asked now; nil when no manifest at hand wants the file.
+    /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.
     public var freshness: Freshness?
-    /// Whether all manifests that own it are at hand and have names, and none names it any more.
+    /// Whether the owning manifests are all at hand and have names, and no longer name the file.
     public var isOrphan = false
-    /// Bytes of an unfinished download.
+    /// The bytes of an unfinished download for the target.
     public var partBytes: Int64 = 0
-    /// The target that a conflict copy had to make room at.
+    /// The target at which a conflict copy made room. `nil` for any other file.
     public var conflictOf: Target?
 
     /// The result of a look at a file.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// As mirror put it there.
+        /// The file is as mirror put it there.
         case intact
-        /// Other bytes, or not known whether: its stamp is another one, and it was not read.
+        /// The file has another stamp: its bytes differ, or were not read.
         case changed
-        /// Wanted or known, and not there.
+        /// The file is wanted or known, and is not there.
         case missing
-        /// Wanted and not there: it was left out because there was no room for it.
+        /// The file is wanted and not there, because it was left out for lack of room.
         case evicted
-        /// There, and the index does not know it.
+        /// The file is there, and the index does not know it.
         case untracked = "stranger"
-        /// Something that is not a regular file is there.
+        /// An entry that is no regular file is there.
         case obstructed
-        /// Made room for a new version; `mirror resolve` ends the conflict.
+        /// The file made room for a new version; `mirror resolve` ends the conflict.
         case conflict
     }
 
-    /// A file of which only its target and its state are known.
+    /// Makes a file of which only target and state are known.
     public init(target: Target, state: State) {
         self.target = target
         self.state = state
     }
 
-    /// A conflict copy.
+    /// Makes the file of a conflict copy.
     public init(_ copy: ConflictCopy) {
         self.init(target: copy.copy, state: .conflict)
         size = copy.size
@@ -68,7 +68,7 @@ extension Freshness {
         }
     }
 
-    /// When it ends, where that is known.
+    /// When the freshness ends, where this is known.
     public var end: Instant? {
         if case .fresh(let until) = self { return until }
         return nil
@@ -111,15 +111,15 @@ public struct Discrepancy: Sendable, Hashable {
 
     /// How a file differs.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Not there.
+        /// The file is not there.
         case missing
-        /// Its bytes differ from those that mirror put there.
+        /// The file's bytes differ from those that mirror put there.
         case changed
-        /// It has the bytes that mirror put there, but the manifest wants others.
+        /// The file has the bytes that mirror put there, but the manifest wants others.
         case outdated
-        /// Not known to the index.
+        /// The index does not know the file.
         case untracked = "stranger"
-        /// Not a regular file.
+        /// The entry at the target is no regular file.
         case obstructed
         /// The disk or the file's mode prevented reading, or the file changed while it was read.
         case unreadable
@@ -150,7 +150,7 @@ public struct VerifyReport: Sendable {
     /// Files that made room for a new version and wait to be resolved; they are not differences.
     public var conflicts: [ConflictCopy] = []
 
-    /// A report of nothing.
+    /// Makes an empty report.
     public init(root: String) { self.root = root }
 
     /// Writes the report as one JSON document.

@@ -4,7 +4,8 @@
 /// `takeActions` in their order. When there is nothing more to do, it sleeps for `wait`.
 ///
 /// Steps that need no server come first, because transfers may replace the files that they read.
-/// Transfers follow, as many as the window allows. Removals come last, when all else has ended.
+/// Transfers follow, as many as the window allows. Removals come last, when all else has ended. But
+/// evictions come before the transfers if these need the room.
 ///
 ///     ready ─ read ──► found ─── promote, confirm ─► promoted, confirmed ─ tell
 ///           ─ claim ─► claimed ─ submit ─► transfer … ─ promote, confirm ─► … ─ tell, release

@@ -257,8 +257,8 @@ extension StepBook {
 
     /// Releases the target of a step that has ended, or that does not come in this run.
     ///
-    /// Does nothing if the run has not claimed the target. A set claims its targets before its steps
-    /// begin. So even a step that never began may have a target to release.
+    /// Does nothing if the run has not claimed the target. A set claims its targets before its
+    /// steps begin. So even a step that never began may have a target to release.
     mutating func letGo(_ position: Int, _ end: Result<Event.Done, MirrorError>? = nil) {
         guard claimed.remove(position) else { return }
         act(.release(position, plan.steps.target(at: position), end))
