@@ -5,7 +5,7 @@
 public struct AtomicSets: Sendable {
     /// A set of a plan.
     public struct Entry: Sendable, Hashable {
-        /// The names of its manifests, in the order in which they were given.
+        /// The names of the set's manifests, in the order in which the caller gave them.
         public var owners: [String]
         /// The folder below an area that has all files of the set, and no other target.
         ///
@@ -35,7 +35,7 @@ public struct AtomicSets: Sendable {
 
     /// Returns the number of a step's set. Returns nil if the step belongs to no set.
     package func set(of position: Int, in plan: Plan) -> Int? {
-        // A step that makes room belongs to no set, whatever its manifest is.
+        // A step that evicts a file belongs to no set, whatever its manifest is.
         if entries.isEmpty || plan.steps.isEviction(at: position) { return nil }
         if let set = byPosition[position] { return set }
         return byManifest[plan.steps.manifest(at: position)]

@@ -83,7 +83,7 @@ extension ConflictCopy {
 
 /// Which of two files stays at a target.
 public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
-    /// The file that had to make room.
+    /// The conflict copy: the file that had to make room.
     case mine
     /// The version that mirror brought.
     case theirs
@@ -95,7 +95,7 @@ public struct ResolveReport: Sendable, Hashable {
     public var root: String
     /// The target.
     public var target: Target
-    /// The copy that gets the target's name; nil when the target stays as it is.
+    /// The copy that gets the target's name. `nil` means that the target's file stays.
     public var restored: ConflictCopy?
     /// The copies that are removed.
     public var removed: [ConflictCopy] = []
@@ -176,8 +176,8 @@ extension ConflictCopy {
 
     /// Splits a name before its last dot; the suffix begins with the dot.
     ///
-    /// A name whose only dot comes first has no extension. Text of more than 32 bytes after the dot
-    /// is no extension either.
+    /// A name whose only dot is its first character has no extension. Text of more than 32 bytes
+    /// after the dot is no extension either.
     private static func split(_ name: String) -> (stem: String, suffix: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
             name.utf8.distance(from: dot, to: name.endIndex) <= 33

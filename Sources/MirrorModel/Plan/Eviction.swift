@@ -30,8 +30,9 @@ public struct CachedFile: Sendable, Hashable {
 
 /// What eviction did, or would do: which files of Caches go so that the rest fits a quota.
 ///
-/// All files count, and only idle ones go, the least recently used first. Files last used in the same
-/// millisecond go in the order of their paths' bytes, so the same tree always gives the same answer.
+/// All files count against the quota, but only idle ones go, the least recently used first. Files
+/// last used in the same millisecond go in the order of their paths' bytes. So the same tree always
+/// gives the same answer.
 public struct EvictionReport: Sendable {
     /// The root's path.
     public var root: String
@@ -43,7 +44,7 @@ public struct EvictionReport: Sendable {
     public var files = 0
     /// The size of these files in bytes, before eviction.
     public var bytesBefore: Int64 = 0
-    /// Bytes that remain when the chosen files are gone.
+    /// The bytes that remain in Caches once the chosen files are gone.
     public var bytesAfter: Int64 = 0
     /// The files that go, least recently used first, without those that could not be removed.
     public var evicted = CachedFileList()
@@ -220,11 +221,11 @@ package struct QuotaCandidate: Sendable {
 extension QuotaCandidate {
     /// Returns the positions of the candidates that a quota in bytes leaves out, ascending.
     ///
-    /// Files are admitted one after the other: first those that cannot leave, then those that were
-    /// asked for, then by priority, and among equals the most recently used first. A file that does
-    /// not fit into the rest stays out, and a smaller one after it may fit. Files that were evicted
-    /// before come after all others of their priority, so that the same manifest does not exchange
-    /// the same files in every run. Among equals the first in the list is admitted first.
+    /// Files are admitted one after the other. The order is: files that cannot leave, files that
+    /// the caller asked for, higher priority, later use. A file that does not fit into the rest
+    /// stays out, and a smaller one after it may fit. Files that were evicted before come after all
+    /// others of their priority. Otherwise the same manifest would exchange the same files in every
+    /// run. Among equals the first in the list is admitted first.
     package static func leftOut(
         of candidates: some RandomAccessCollection<QuotaCandidate>, quota: Int64
     ) -> [Int] {
@@ -251,7 +252,7 @@ extension QuotaCandidate {
     }
 }
 
-/// A file that was left out of Caches or tmp for room, as the index remembers it.
+/// A file that was left out of Caches or tmp for lack of room, as the index remembers the file.
 public struct EvictedFile: Sendable, Hashable {
     /// The target.
     public var target: Target

@@ -116,7 +116,7 @@ extension IndexRecord {
         set { facts.value.promotedAt = newValue }
     }
 
-    /// When the source last confirmed that this is the current version.
+    /// When the source last confirmed that the version is the current one.
     public var confirmedAt: Instant {
         get { facts.value.confirmedAt }
         set { facts.value.confirmedAt = newValue }
@@ -131,11 +131,11 @@ extension IndexRecord {
 
 /// How a file's bytes were verified before its promotion.
 public enum Verification: String, Sendable, Hashable {
-    /// A declared digest that proves the bytes.
+    /// A declared digest proved the bytes.
     case digest
-    /// A length: declared, or promised by the server's framing.
+    /// The length was right: the declared one, or the one promised by the server's framing.
     case size
-    /// Nothing: the end of the connection was the end of the file.
+    /// Nothing verified the bytes: the end of the connection was the end of the file.
     case none
 }
 
@@ -146,7 +146,7 @@ extension IndexRecord {
         return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
     }
 
-    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
+    /// Whether a declared digest proves the bytes: the digest is strong, and the record has it.
     package func isProven(by declared: Digest) -> Bool {
         declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
     }
@@ -218,31 +218,31 @@ public struct PartRecord: Sendable, Hashable {
     }
 }
 
-/// The version that the bytes of a part belong to, and so the source that may continue it.
+/// The version that the bytes of a part belong to. It decides which sources may continue the part.
 public enum PartIdentity: Sendable, Hashable {
-    /// A declared digest: any source of the same resource may continue it.
+    /// A declared digest: any source of the same resource may continue the part.
     case digest(Digest)
-    /// A version of one source, named by its strong validator.
+    /// A version of one source, named by its strong validator: only this source may continue.
     case version(Provenance, StrongValidator)
     /// Nothing that could be recognised again, so the part is never resumed.
     case anonymous
 }
 
-/// A length of a part, and the sha256 of its bytes up to there.
+/// A length of a part, with the sha256 of all bytes before it.
 public struct Milestone: Sendable, Hashable {
     /// Bytes from the start.
     public var length: Int64
-    /// The sha256 of those bytes.
+    /// The sha256 of the first `length` bytes.
     public var sha256: Digest
 
-    /// Takes a length and the digest of the bytes up to it.
+    /// Takes a length and the sha256 of that many bytes.
     public init(length: Int64, sha256: Digest) {
         self.length = length
         self.sha256 = sha256
     }
 }
 
-/// Bytes of a part that do not begin at its start.
+/// A range of a part that does not begin at the start of the file.
 public struct Extent: Sendable, Hashable {
     /// The position of the first byte.
     public var start: Int64

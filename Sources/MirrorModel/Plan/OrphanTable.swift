@@ -11,7 +11,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         let stamp: FileStamp
         /// The start of a digest of another algorithm, or 0.
         let otherStart: UInt64
-        /// The hash of the source that vouches for the bytes, or 0.
+        /// The hash of the source that vouches for the bytes with a strong validator, or 0.
         let source: UInt64
     }
 

@@ -1,8 +1,8 @@
-/// The list of steps that would make the tree match; `sync` is a plan, executed.
+/// The list of steps that would make the tree match the manifests; `sync` executes a plan.
 public struct Plan: Sendable {
     /// The root's path.
     public var root: String
-    /// The manifests, in the order in which they were given.
+    /// The manifests, in the order in which the caller gave them.
     public var manifests: [Manifest]
     /// One step for each target, in the order of the targets' bytes.
     public var steps: StepList
@@ -25,7 +25,7 @@ public struct Plan: Sendable {
     /// A target is missing here if only its step's manifest owns it. It is missing too if the
     /// step's reason names its owners.
     public var owners: [Target: Owners] = [:]
-    /// The remaining owners of files that manifests of the run have released.
+    /// The owners that remain, of files that manifests of the run have released.
     public var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
@@ -131,7 +131,7 @@ public struct Plan: Sendable {
         return plan
     }
 
-    /// Whether there is nothing to do: no change, no request, and no obstacle.
+    /// Whether the plan has nothing to do: no change, no request, and no obstacle.
     public var isEmpty: Bool {
         steps.notable.allSatisfy { position in
             let step = steps[position]
@@ -281,7 +281,7 @@ extension PlanTotals {
     }
 }
 
-/// The action on one target, and its reason.
+/// The action on one target, and the reason for the action.
 public struct Step: Sendable, Hashable {
     /// The target.
     public var target: Target
@@ -289,7 +289,7 @@ public struct Step: Sendable, Hashable {
     public var manifest: Int
     /// The resource, as a position in the manifest. `nil` means a target that is no longer wanted.
     public var resource: Int?
-    /// The action, its reason, and the bytes for it.
+    /// The action, its reason, and where its bytes come from.
     public var decision: Decision
     /// The size of the whole file in bytes, where known.
     public var size: Int64?
@@ -339,7 +339,7 @@ public struct Step: Sendable, Hashable {
         set { decision = decision.with(existing: newValue) }
     }
 
-    /// The decision, by the name that the plan prints.
+    /// The action of a step, by the name that the plan prints.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case conflict, edited, update, repair, revalidate, keep, move, copy, resume, evicted, fetch
         case remove
@@ -379,13 +379,13 @@ public struct Step: Sendable, Hashable {
         case obstacle(FileKind)
     }
 
-    /// The offset in bytes at which a transfer continues; 0 when it begins at the start.
+    /// The offset in bytes at which a transfer continues; 0 if it begins at the start.
     public var offset: Int64 {
         if let part { return part.loggedLength }
         return 0
     }
 
-    /// Bytes of a part that need not be fetched; at least `offset`.
+    /// The bytes of a part that need not be fetched again; at least `offset`.
     public var reusableBytes: Int64 {
         if let part { return part.loggedBytes }
         return 0

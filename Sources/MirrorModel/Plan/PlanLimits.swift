@@ -1,7 +1,7 @@
 /// The bytes that a plan writes to one file system, compared with the free space there.
 ///
-/// An unknown size counts as nothing. But if fewer bytes are left than must stay free, there is no
-/// room for a file of unknown size either.
+/// An unknown size counts as 0 bytes. But if fewer bytes are free than must stay free, not even a
+/// file of unknown size fits.
 package struct SpaceDemand: Sendable, Hashable {
     /// The bytes to write, as far as sizes are known.
     package private(set) var bytes: Int64 = 0
@@ -48,11 +48,11 @@ package struct SpaceDemand: Sendable, Hashable {
     }
 }
 
-/// How many files a run may remove before it is taken for a mistake.
+/// How many files a run may remove. A run with more removals is taken for a mistake, and refused.
 public enum DeleteLimit: Sendable, Hashable {
     /// At most this number.
     case count(Int)
-    /// At most this percentage of the files that the manifest owned.
+    /// At most this percentage of the files that the manifest owns.
     case percent(Int)
     /// The default: at most half of the owned files, or all of them if they are ten or fewer.
     ///

@@ -143,8 +143,8 @@ package struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
         {
-            // The version is passed on even if it makes no condition: if the server sends the same
-            // bytes, nothing has changed.
+            // The version is passed on even if a request cannot name it as a condition. If the
+            // server sends the same bytes, nothing has changed.
             return Decision(
                 .edited, .editedAndDue,
                 means: .transfer(part: situation.fittingPart, ifChangedSince: record.version),
@@ -163,8 +163,7 @@ package struct Reconciler: Sendable {
                 .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
                 existing: .nothing)
         }
-        // If everything is to be asked for, no orphan is renamed, because no request would be made
-        // for it.
+        // If every unpinned file is due, no orphan is renamed, because a rename makes no request.
         if let orphan = situation.fittingOrphan,
             situation.resource.pin != nil || !everythingIsDue
         {
@@ -261,7 +260,7 @@ public final class Decision: Sendable {
         }
     }
 
-    /// The decision that nearly all steps of a first run share: nothing is there, so all is fetched.
+    /// The decision that nearly all steps of a first run share: no file is there, so it is fetched.
     package static let plainFetch = Decision(
         .fetch, .missing, means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing)
 

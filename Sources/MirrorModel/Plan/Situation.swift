@@ -1,11 +1,10 @@
 /// Everything that decides the step of one wanted resource.
 ///
-/// A situation is made from the manifest, the index, one look at the tree and nothing else; in
-/// particular no server is asked.
+/// A situation is made from the manifest, the index and one look at the tree. No server is asked.
 package struct Situation: Sendable {
     /// The wanted resource.
     package var resource: Resource
-    /// The owner: the manifest's name, or its substitute where it has none.
+    /// The owner: the manifest's name, or the substitute for a manifest without a name.
     package var owner: String
     /// The owners of the target once the step is done.
     package var owners: Owners
@@ -142,7 +141,8 @@ extension Situation {
         if resource.pin != nil {
             return resource.digests.contains(where: orphan.isProven) ? orphan : nil
         }
-        // The answer to a POST depends on its body, which a source's key does not hold.
+        // The answer to a POST depends on the request's body, which the key of a source does not
+        // hold.
         guard resource.method == .get, orphan.validators.strong != nil,
             let source = orphan.provenance?.source, sources.contains(source)
         else { return nil }
@@ -183,7 +183,7 @@ extension Situation {
     }
 }
 
-/// A file's size, times and inode; equal stamps mean that its bytes were not touched.
+/// A file's size, times and inode. Equal stamps mean that the file's bytes were not touched.
 public struct FileStamp: Sendable, Hashable {
     /// The size in bytes.
     public var size: Int64
@@ -264,7 +264,7 @@ public enum Freshness: Sendable, Hashable {
 extension IndexRecord {
     /// Whether the last confirmation is at most this many seconds old.
     ///
-    /// A confirmation from the future shows a wrong clock and no age: it could count as
+    /// A confirmation from the future shows a wrong clock and no age. Such a file could count as
     /// young for as many years as the clock was off.
     public func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
         confirmedAt <= now && now.seconds(since: confirmedAt) <= seconds

@@ -30,7 +30,7 @@ public struct StepList: Sendable {
         for step in steps { append(step) }
     }
 
-    /// Adds a step at the end, in the shortest form that says the same.
+    /// Adds a step at the end, in its shortest form.
     public mutating func append(_ step: Step) {
         guard let resource = step.resource, tables.indices.contains(step.manifest),
             tables[step.manifest].indices.contains(resource)
@@ -50,14 +50,15 @@ public struct StepList: Sendable {
         appendWhole(step)
     }
 
-    /// Adds a step that has no shorter form.
+    /// Adds a step in its whole form.
     package mutating func appendWhole(_ step: Step) {
         entries.append(StepSlot(.other, others.count))
         others.append(step)
     }
 
-    /// Adds the step for a file that stays as it is; its resource must be pinned by one sha256 and
-    /// have a size.
+    /// Adds the step for a file that stays as it is.
+    ///
+    /// The resource must be pinned by one sha256 and have a size.
     package mutating func appendPlainKeep(manifest: Int, resource: Int) {
         entries.append(StepSlot(.keep, resource, manifest: manifest))
         plainKeeps += 1
@@ -317,7 +318,7 @@ extension StepList: RandomAccessCollection {
     }
 }
 
-/// A step in eight bytes: its form, and where the rest of it is.
+/// A step in eight bytes: its form, and the position of what the form refers to.
 struct StepSlot {
     /// The position of what the form refers to.
     ///
@@ -367,8 +368,7 @@ struct Adoption: Sendable {
     private let changed: Int64
     private let inode: UInt64
 
-    /// A reason is a number below 4,096: the first five stand for these reasons, the others for
-    /// former owners.
+    /// The reasons with the numbers 0 to 4. Greater numbers, below 4,096, stand for owners.
     private static let reasons: [Reason] = [
         .touched, .unrecorded, .modeChanged(isExecutable: false), .modeChanged(isExecutable: true),
         .proven,

@@ -1,4 +1,4 @@
-/// A file of the tree as a caller sees it: where it is, how fresh, how sure.
+/// A file of the tree as a caller sees it: its place, its state, and how mirror knows its bytes.
 public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
@@ -76,7 +76,7 @@ extension Freshness {
 }
 
 extension StoredFile {
-    /// Writes the file as one JSON object; keys that do not apply are null.
+    /// Writes the file as one JSON object. Keys that do not apply are null.
     public func write(to json: inout JSONWriter) {
         let names = owners?.names ?? []
         json.beginObject()
@@ -104,9 +104,9 @@ public struct Discrepancy: Sendable, Hashable {
     public var target: Target
     /// The kind of difference.
     public var kind: Kind
-    /// The digest that was expected; nil when none is known.
+    /// The digest that was expected. `nil` means that no digest is known.
     public var expected: Digest?
-    /// The digest of the present bytes; nil when nothing could be read.
+    /// The digest of the present bytes. `nil` means that they could not be read.
     public var actual: Digest?
 
     /// How a file differs.
@@ -142,12 +142,14 @@ public struct VerifyReport: Sendable {
     public var files = 0
     /// How many bytes were read.
     public var bytes: Int64 = 0
-    /// How many files were left out for lack of room; they are not differences.
+    /// How many files were left out for lack of room. They do not count as differences.
     public var evicted = 0
     /// The differences, in the order of the targets' bytes.
     public var discrepancies: [Discrepancy] = []
 
-    /// Files that made room for a new version and wait to be resolved; they are not differences.
+    /// Files that made room for a new version, and whose conflicts are not resolved yet.
+    ///
+    /// They do not count as differences.
     public var conflicts: [ConflictCopy] = []
 
     /// Makes an empty report.

@@ -99,7 +99,7 @@ extension DeleteLimit {
     }
 }
 
-/// The version of mirror, the command and the library: the only place that states it.
+/// The version of the command and of the library. No other place in the code states it.
 public enum MirrorVersion {
     /// The current version, by the rules of Semantic Versioning, e.g. `0.2.0`.
     public static let current = "0.2.0"

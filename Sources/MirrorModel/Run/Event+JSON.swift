@@ -1,6 +1,6 @@
 /// Events as JSON objects, as docs/events.md describes them.
 extension Event {
-    /// Writes the event as one JSON object; keys that do not apply are null.
+    /// Writes the event as one JSON object. Keys that do not apply are null.
     public func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
 
     /// Writes the event as one JSON object.

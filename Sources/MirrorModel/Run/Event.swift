@@ -37,7 +37,7 @@ public struct Event: Sendable {
         indirect case failed(Failed)
         /// An orphan was removed, and so was its row in the index.
         indirect case removed(Removed)
-        /// A set was promoted as a whole, or left as it was.
+        /// A set was promoted as a whole, or was left as it was.
         indirect case set(SetEnd)
         /// The run ended. This is its last event.
         indirect case summary(Summary)
@@ -166,9 +166,9 @@ public struct Event: Sendable {
 
         /// What a reader may have seen during the promotion.
         public enum Way: String, Sendable {
-            /// The old set or the new one: their folder was exchanged as a whole.
+            /// The old version or the new one: the set's folder was exchanged as a whole.
             case exchange
-            /// A mixture for a moment: one file was renamed after the other.
+            /// A mixture of both versions for a moment: one file was renamed after the other.
             case rename
         }
 
@@ -229,7 +229,7 @@ extension Event {
             var trace: TransferTrace?
         }
 
-        /// Takes the values; the others have their defaults.
+        /// Takes these values. The other ones have their defaults.
         public init(
             target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
             verified: Verification
@@ -300,7 +300,7 @@ extension Event {
             set { facts.value.verified = newValue }
         }
 
-        /// The conflict copy's name, if the target held bytes that mirror did not put there.
+        /// The conflict copy, if the target held bytes that mirror did not put there.
         public var conflict: Target? {
             get { facts.value.conflict }
             set { facts.value.conflict = newValue }

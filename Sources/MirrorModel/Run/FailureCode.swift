@@ -1,6 +1,6 @@
-/// A kind of failure, as a word that scripts may rely on; docs/events.md lists them.
+/// A kind of failure, as a word that scripts may rely on. docs/events.md lists the words.
 ///
-/// More kinds may come, so a `switch` over it needs a `default`.
+/// More kinds may come, so a `switch` over the kinds needs a `default`.
 public struct FailureCode: RawRepresentable, Sendable, Hashable {
     /// The word, e.g. `connection-lost`.
     public let rawValue: String
@@ -8,7 +8,7 @@ public struct FailureCode: RawRepresentable, Sendable, Hashable {
     /// Takes a word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Whether running again, with nothing changed here, may help.
+    /// Whether running again may help although nothing changes on this machine.
     public var isRetryable: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
@@ -44,7 +44,7 @@ extension FailureCode {
     public static let privateAddress = FailureCode(rawValue: "private-address")
     /// The run is offline, and the resource needs a request.
     public static let offline = FailureCode(rawValue: "offline")
-    /// The program that uses the library could not supply headers for an origin.
+    /// The program that uses the library could not supply request headers for an origin.
     public static let noCredentials = FailureCode(rawValue: "no-credentials")
 
     // What a source answered.
@@ -118,7 +118,7 @@ extension FailureCode {
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
     /// The run received as many bytes as its limit allows.
     public static let transferLimit = FailureCode(rawValue: "transfer-limit")
-    /// A repair left a difference: no manifest names the file, or it cannot be read or fetched now.
+    /// A repair left a difference: no manifest has the file, or it cannot be read or fetched now.
     public static let notRepaired = FailureCode(rawValue: "not-repaired")
     /// An export cannot hold some files, and the caller does not want them left out.
     public static let exportIncomplete = FailureCode(rawValue: "export-incomplete")
@@ -142,7 +142,7 @@ extension FailureCode: CaseIterable {
     ]
 }
 
-/// The exit codes, taken from sysexits(3) where it has a fitting one.
+/// The exit codes, taken from sysexits(3) where that has a fitting code.
 extension FailureCode {
     /// The exit code for the failure that ended a run early.
     package var exitCode: Int32 {
@@ -174,8 +174,8 @@ extension MirrorError {
 extension Summary {
     /// The exit code for a run that completed, or that a failure ended.
     ///
-    /// A run that hit its deadline may succeed when it is repeated. A resource that failed for good
-    /// before the deadline will not, so repeating the run would not help.
+    /// A run that hit its deadline may succeed when it is repeated. But if a resource failed for
+    /// good before the deadline, repeating the run does not help.
     ///
     /// - Parameters:
     ///   - failure: what ended the run. `nil` means that the run completed.

@@ -79,7 +79,7 @@ public struct MirrorError: Error, Sendable, Hashable {
         set { facts.value.expected = newValue }
     }
 
-    /// The value that was found instead.
+    /// The value that was found instead of `expected`.
     public var actual: String? {
         get { facts.value.actual }
         set { facts.value.actual = newValue }
@@ -127,7 +127,7 @@ extension MirrorError {
     }
 }
 
-/// The errors of steps that a run cannot carry out, and of its own end.
+/// The errors of steps that a run cannot carry out, and of the end of a run.
 extension MirrorError {
     /// The target has a file that mirror did not put there, and the caller wants it kept.
     static func conflictKept(_ target: Target) -> MirrorError {
@@ -233,13 +233,13 @@ public struct Remedy: Sendable, Hashable {
         public static let makeRoot = Kind(rawValue: "make-root")
         /// Wait until the other run has ended.
         public static let waitForLock = Kind(rawValue: "wait-for-lock")
-        /// Allow more removals; the subject is their number.
+        /// Allow more removals. The subject is the number of removals.
         public static let allowRemovals = Kind(rawValue: "allow-removals")
-        /// Free space on the disk, or keep less of it free.
+        /// Free space on the disk, or require less free space.
         public static let freeSpace = Kind(rawValue: "free-space")
         /// Let files that mirror did not put there be renamed (`ConflictPolicy.rename`).
         public static let renameConflicts = Kind(rawValue: "rename-conflicts")
-        /// Fetch a target as if it were not there; the subject is the target.
+        /// Fetch a target as if no file were there. The subject is the target.
         public static let refetch = Kind(rawValue: "refetch")
         /// Let the given manifest take a target over; the subject is the manifest's name.
         public static let takeOver = Kind(rawValue: "take-over")
@@ -251,7 +251,9 @@ public struct Remedy: Sendable, Hashable {
         public static let grant = Kind(rawValue: "grant")
         /// Run a sync first, which fetches what a manifest wants.
         public static let syncFirst = Kind(rawValue: "sync-first")
-        /// Name a manifest's new place once, or forget the manifest; the subject is its name.
+        /// Name a manifest's new place once, or forget the manifest.
+        ///
+        /// The subject is the manifest's name.
         public static let nameManifest = Kind(rawValue: "name-manifest")
         /// Say at which URL the files of a list are.
         public static let nameBase = Kind(rawValue: "name-base")

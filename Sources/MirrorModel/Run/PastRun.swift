@@ -2,7 +2,7 @@
 public struct PastRun: Sendable, Hashable {
     /// The run's identifier.
     public var id: String
-    /// When it began.
+    /// When the run began.
     public var startedAt: Instant
     /// When the run ended. `nil` means that it is under way, or was killed.
     public var endedAt: Instant?
@@ -32,7 +32,7 @@ public struct PastRun: Sendable, Hashable {
     }
 }
 
-/// A run's decision about a target: its step, its reason, and how it ended.
+/// A run's decision about a target: the step, its reason, and how it ended.
 public struct PastDecision: Sendable, Hashable {
     /// The target.
     public var target: Target

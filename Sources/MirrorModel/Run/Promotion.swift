@@ -87,7 +87,7 @@ package enum PromotionResult: Sendable {
     ///
     /// `conflict` is the conflict copy of the file that was at the target, if there is one.
     case promoted(Promotion, FileStamp, conflict: Target?)
-    /// Nothing changed at the final name.
+    /// The promotion failed, and the file at the target is as it was.
     indirect case failed(MirrorError)
 }
 
@@ -103,7 +103,7 @@ package final class Confirmed: Sendable {
     package let again: (at: Instant, freshUntil: Instant?)?
     /// Whether the file was found with the wanted bytes, and so gets a row of them now.
     package let isAdoption: Bool
-    /// Whether another program rewrote or touched the file, and it still holds the same bytes.
+    /// Whether another program rewrote or touched the file, which still holds the same bytes.
     package let isRewritten: Bool
     /// The file's new permissions. `nil` means that they stay as they are.
     package let mode: UInt32?
@@ -131,7 +131,7 @@ package final class Confirmed: Sendable {
     /// The stamp that the file must have when its row is written.
     ///
     /// The file may change or vanish while the run asks its source. For an edited file this is the
-    /// planned stamp, because its row has another.
+    /// planned stamp, because the row has another stamp.
     package var seen: FileStamp { planned ?? row.stamp }
 
     /// Whether the row changes in its times only, and stays fresh at least as long as before.
@@ -220,7 +220,7 @@ extension Step {
 }
 
 extension Step {
-    /// The version that a conditional request is about.
+    /// The version that a conditional request is about. `nil` means that there is no such version.
     public var local: LocalVersion? { decision.local }
 
     /// The part that a transfer continues. `nil` means that no part is continued.
@@ -232,7 +232,7 @@ extension Step {
 
 /// All that one set promotes: files that get their final names, and orphans that are removed.
 ///
-/// The promotion carries all of it out under one journal, or leaves the tree as it is.
+/// The promotion carries out all of these changes under one journal, or leaves the tree as it is.
 package final class SetContents: Sendable {
     /// The set's number in the plan.
     package let number: Int

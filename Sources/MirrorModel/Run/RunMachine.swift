@@ -56,7 +56,7 @@ package final class RunMachine {
     /// Whether the run has left the phase of the steps that need no server.
     var hasBegun: Bool { phase != .waiting && phase != .local }
 
-    /// Whether something ended the run early.
+    /// Whether a cause ended the run early.
     package var isEnding: Bool { steps.book.isEnding }
 
     /// The run's bytes and transfers so far, and those that are left.
@@ -110,7 +110,7 @@ package final class RunMachine {
         steps.book.accounts.interrupted.map { plan.steps.target(at: $0) }
     }
 
-    /// The run's numbers, once it is over.
+    /// Returns the run's totals once the run is over.
     ///
     /// - Parameter parts: how many bytes of each interrupted transfer's part a later run can use.
     package func close(parts: [Int64], at elapsed: Int64) -> Summary {

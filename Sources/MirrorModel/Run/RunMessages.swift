@@ -39,7 +39,7 @@ package enum RunInput: Sendable {
     case confirmed(Int, MirrorError?)
     /// A step's file was removed. An error means that the file stayed.
     case removed(Int, MirrorError?)
-    /// A set was promoted, or left as it was.
+    /// A set was promoted, or was left as it was.
     case setEnded(Int, SetResult)
     /// Another run has ended its step for a target that this run's step waits for.
     ///
@@ -73,7 +73,7 @@ package enum RunAction: Sendable {
     ///
     /// The number is that of a group of sets: sets that share requests are one group (`SetClaims`).
     case claimSet(Int, [Int])
-    /// Give transfers to the loop.
+    /// Give transfers to the loop that carries them out.
     case submit([Submission])
     /// Find and reserve the name of a file that the server names; `named` follows.
     ///

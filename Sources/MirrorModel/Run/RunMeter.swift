@@ -14,7 +14,7 @@ struct TransferCount: Sendable, Hashable {
         switch event {
         case .started(_, let size, let offset):
             base = offset == step.offset ? step.reusableBytes : offset
-            // Until bytes come, a conditional request is expected to bring none.
+            // Until bytes come, a conditional request is expected to bring no bytes.
             if !step.expectsConfirmation { learn(size: size) }
         case .progress(let bytes, let size, _):
             received = max(0, bytes - base)
@@ -155,7 +155,7 @@ public struct RunTotals: Sendable, Hashable {
     /// means that nothing moves, or that too little time has passed.
     public var secondsLeft: Int64?
 
-    /// No transfer.
+    /// Takes no values: the totals of a run without transfers.
     public init() {}
 }
 

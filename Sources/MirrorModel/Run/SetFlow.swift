@@ -241,7 +241,7 @@ extension Promotion.Content {
 /// runs only while it has no target. Sets that share a request wait for each other's transfers, so
 /// they claim their targets as one group.
 struct SetClaims: ~Copyable {
-    /// One set, or several that share requests.
+    /// One set, or several sets that share requests.
     private struct Group {
         /// The steps whose targets the group may have to claim.
         var steps: [Int] = []
@@ -355,7 +355,7 @@ struct SetClaims: ~Copyable {
         return groups[group].waiting.remove(position)
     }
 
-    /// Whether another run has a target that its group waits for.
+    /// Whether another run has the step's target, for which the step's group waits.
     func isOccupied(_ position: Int, _ sets: SetProgress) -> Bool {
         group(of: position, sets).map { groups[$0].occupied.contains(position) } ?? false
     }
@@ -389,7 +389,7 @@ public enum SetFailure: Sendable, Hashable {
     /// The run ended before the set was complete.
     case ended
 
-    /// The word that scripts may rely on.
+    /// The failure as a word that scripts may rely on.
     public var code: String {
         switch self {
         case .failed(let error): error.code.rawValue
@@ -431,7 +431,7 @@ struct SetProgress {
 
     /// How far one set is.
     private struct State {
-        /// How many of its steps are pending.
+        /// How many of the set's steps are pending.
         var pending = 0
         /// The first obstacle to the set's promotion, or the first obstacle that is no deferral.
         var obstacle: SetFailure?
@@ -476,10 +476,10 @@ struct SetProgress {
         states[set].pending -= 1
     }
 
-    /// Whether none of a set's steps is pending.
+    /// Whether a set has no pending step.
     func isComplete(_ set: Int) -> Bool { states[set].pending == 0 }
 
-    /// The steps that remove the orphans of a set.
+    /// Returns the steps that remove the orphans of a set.
     func removals(of set: Int) -> [Int] {
         plan.steps.indices.filter {
             plan.steps.isRemoval(at: $0) && self.set(of: $0) == set

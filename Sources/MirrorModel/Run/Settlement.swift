@@ -12,7 +12,7 @@ package enum Settlement: Sendable {
 
 /// Decides how steps settle: which row is written, which file changes, which event is sent.
 ///
-/// It knows the plan and gets rows of the index as arguments; it reads and writes nothing itself.
+/// `Settler` knows the plan and gets rows of the index as arguments. It reads and writes nothing.
 struct Settler: Sendable {
     let plan: Plan
     let onConflict: ConflictPolicy
@@ -129,7 +129,7 @@ extension Settler {
         return plan.owners.isEmpty ? owners[step.manifest] : plan.owners(of: step)
     }
 
-    /// The row of a file that has just been received.
+    /// Returns the row of a file that has just been received.
     private func record(
         of body: ReceivedBody, at target: Target, for step: Step, now: Instant
     ) -> IndexRecord {
@@ -169,7 +169,7 @@ extension Settler {
             record.stamp = stamp
             isAdoption = true
         case .ours, .foreign, .recorded, .nothing, .drifted, .obstacle:
-            // Edited here: the row goes on describing the version that was edited.
+            // The file was edited. Its row goes on describing the version that was edited.
             guard let row else { break }
             record.stamp = row.stamp
             record.promotedAt = row.promotedAt

@@ -1,4 +1,4 @@
-/// The book of a run's steps: which are under way, and how each of them ends.
+/// Has the steps of a run that are under way, and ends each of them.
 ///
 /// Every end of a step passes through the book, so each step is counted once. The book informs the
 /// step's set, releases its target and reports its end. It also lists the actions of the run,
@@ -100,11 +100,12 @@ extension StepBook {
         begin(waitingFollowers(of: position), purpose)
     }
 
-    /// Divides the followers of a failed request: some ask themselves, the rest share its failure.
+    /// Divides the followers of a failed request: some send their own, the rest share its failure.
     ///
-    /// After `offline`, a follower asks if it may begin. After any other error, it asks if it has a
-    /// source that the leader did not ask. Of followers with equal sources the first asks, and the
-    /// others wait for it. If the error ends the run, all followers share it.
+    /// After `offline`, a follower sends a request if it may begin. After any other error, it does
+    /// so if it has a source that the leader did not ask. Of followers with equal sources the first
+    /// sends a request, and the others wait for it. If the error ends the run, all followers share
+    /// the error.
     mutating func divide(
         _ followers: [Int], of leader: Int, after error: MirrorError
     ) -> (asking: [Int], sharing: [Int]) {

@@ -1,4 +1,4 @@
-/// The steps of a run, each from its row to its end.
+/// Takes each step of a run from its row to its end.
 ///
 /// `Settler` decides how a step goes on, and `StepFlow` carries the decision out. `StepBook` has
 /// the steps under way and ends them. `TransferFlow` begins and steers transfers. `SetFlow` keeps

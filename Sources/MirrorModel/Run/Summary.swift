@@ -4,7 +4,7 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case edited, conflict, stale
     /// Missing or due, and not fetched now: hours, network, budget or a pause forbid it.
     case deferred
-    /// Removed from Caches or tmp, or left out, because there is no room for it now.
+    /// Removed from Caches or tmp, or not fetched, because there is no room for the file now.
     case evicted
     /// Left out by a tag, or not begun when the run ended early.
     case skipped
@@ -39,7 +39,7 @@ extension Outcome {
     }
 }
 
-/// The totals of a run, which are its last event.
+/// The totals of a run. They are the run's last event.
 public struct Summary: Sendable, Hashable {
     /// How many resources the manifests have. This is the sum over all outcomes.
     public var resources = 0
@@ -63,11 +63,11 @@ public struct Summary: Sendable, Hashable {
     public var bytesReused: Int64 = 0
     /// How many of the interrupted resources have a part that a later run can continue.
     public var parts = 0
-    /// The bytes in those parts.
+    /// The bytes that these resources' parts have.
     public var partBytes: Int64 = 0
     /// How many requests were made.
     public var requests = 0
-    /// The duration of the run in seconds, counted from the moment that its options name.
+    /// The duration of the run in seconds, counted from the moment that the run's options name.
     public var seconds: Double = 0
     /// The error that ended the run early. `nil` means that the run completed.
     public var error: MirrorError?
@@ -86,7 +86,7 @@ public struct Summary: Sendable, Hashable {
         guard error == nil else { return }
         error = failure
         let code = failure.exitCode
-        // Running again helps only where nothing else failed for good.
+        // Running again helps only if no other resource failed for good.
         if exit < 128, !(exit == 1 && code == 69) { exit = code }
     }
 
@@ -273,7 +273,7 @@ extension Outcome {
     }
 }
 
-/// How far a run came that ended early.
+/// How far a run came before its early end.
 extension Summary {
     /// How many resources ended as they should.
     public var finished: Int {

@@ -55,11 +55,11 @@ package struct TransferCost: Sendable, Hashable {
     }
 }
 
-/// A complete body whose size and digests hold.
+/// A complete body with the right size and digests.
 ///
 /// It is a class, because the loop, the run and the promotion pass it on.
 package final class ReceivedBody: Sendable {
-    /// The bytes: in memory where they never touched the disk, else a complete part.
+    /// The bytes: in memory if they were never written to the disk, else in a complete part.
     package let content: Promotion.Content
     package let size: Int64
     package let sha256: Digest
@@ -128,7 +128,7 @@ extension TransferEvent {
     }
 }
 
-/// When a transfer began and ended, and how its server spoke: what a run's log keeps of it.
+/// What the log of a run keeps of a transfer: its times, and how its server answered.
 public struct TransferTrace: Sendable, Hashable {
     /// Milliseconds from the beginning of the run's work to the first request.
     public var began: Int64

@@ -1,7 +1,8 @@
 /// Begins and steers the transfers of a run, each from its turn until the loop has it.
 ///
-/// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, unless
-/// a pause or a permission forbids it. `StepFlow` settles what it brings.
+/// `TransferWindow` has the turns. The loop carries the transfers out. A transfer begins once its
+/// target belongs to this run, unless a pause or a permission forbids it. `StepFlow` settles what
+/// the transfer brings.
 struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those that wait for their turn.
     var window = TransferWindow()
@@ -62,7 +63,7 @@ struct TransferFlow: ~Copyable {
         begin(positions, &book)
     }
 
-    /// Begins the transfers of steps that were to share the bytes of another.
+    /// Begins the transfers of steps that were to share another step's bytes.
     mutating func addFollowers(of position: Int, _ book: inout StepBook) {
         let followers = book.waitingFollowers(of: position)
         if !followers.isEmpty { add(followers, &book) }
@@ -81,7 +82,7 @@ struct TransferFlow: ~Copyable {
         var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
             if !book.isWaiting(position) {
-                // It was cancelled before its turn came.
+                // The step was cancelled before its turn came.
                 window.ended(position)
             } else if !book.mayBegin(position) {
                 offline.append(position)
@@ -169,7 +170,7 @@ struct TransferFlow: ~Copyable {
         if !held.isEmpty { book.act(.pause(held)) }
     }
 
-    /// Skips the transfers that wait for their turn, for a resume, or for another run.
+    /// Ends, as left out, the transfers that wait for a turn, a resume, or another run.
     mutating func leaveOutWhatWaits(_ book: inout StepBook) {
         book.leaveOut(window.takeRest())
         for position in window.takeHeld() { book.breakOff(position) }
@@ -199,7 +200,8 @@ extension TransferFlow {
         _ position: Int, _ end: Result<Event.Done, MirrorError>?, _ book: inout StepBook
     ) {
         if setClaims.letGo(position, book.sets) {
-            // A file that needs no server, or that has ended by now, needs nothing from the other run.
+            // A step that needs no server, or that has ended by now, does not use the other run's
+            // end.
             if end != nil, setClaims.stopWaiting(position, book.sets) {
                 share(end, position, &book)
             }
@@ -309,7 +311,7 @@ extension TransferFlow {
         withdraw(&book)
     }
 
-    /// Ends the transfers that may not run any more.
+    /// Ends the transfers that a deferral or a pause forbids now.
     private mutating func withdraw(_ book: inout StepBook) {
         var positions: [Int] = []
         for position in window.running.positions {

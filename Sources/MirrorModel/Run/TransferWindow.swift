@@ -1,8 +1,8 @@
-/// The transfers of a run that the loop knows, and the rule for giving it more.
+/// Chooses how many transfers of a run the loop, which carries them out, should know.
 ///
-/// The loop gets a window of the transfers, in which each host has its share. While the permitted
-/// number of files or bytes waits for the disk, the loop gets no more: the network can be faster
-/// than the disk.
+/// The loop gets a window of the transfers, in which each host has its share. While too many files
+/// or bytes wait for the disk, the loop gets no further transfers: the network can be faster than
+/// the disk.
 struct TransferWindow: Sendable {
     /// The most files that may wait for promotion, and the most bytes of theirs in memory.
     private static let mostPromotions = 4096
@@ -32,7 +32,7 @@ struct TransferWindow: Sendable {
 
     /// Returns the steps that may begin now.
     ///
-    /// The caller reports each with `begins`, or with `ended` if it did not begin.
+    /// The caller reports each step with `begins`, or with `ended` if the step did not begin.
     mutating func next() -> [Int] {
         guard feed.isRunningLow, promotions < Self.mostPromotions,
             promotionBytes < Self.mostPromotionBytes
@@ -59,7 +59,7 @@ struct TransferWindow: Sendable {
     /// Holds transfers back from now on.
     mutating func pause() { isPaused = true }
 
-    /// Ends the pause and returns the transfers that were held back; they begin now.
+    /// Ends the pause. Returns the transfers that were held back, which begin now.
     mutating func resume() -> [Int] {
         isPaused = false
         defer { held = [] }
@@ -83,7 +83,7 @@ struct TransferWindow: Sendable {
         return held
     }
 
-    /// Removes and returns all transfers that were not begun, because none of them will be.
+    /// Removes and returns all transfers that were not begun, because none of them will begin.
     mutating func takeRest() -> [Int] { feed.takeAll() }
 
     /// Records that bytes are on their way to a final name.
@@ -101,10 +101,10 @@ struct TransferWindow: Sendable {
 
 /// Chooses the transfers that the loop should know: by priority, with the hosts in turn.
 ///
-/// A job that waits here takes eight bytes; a transfer that the loop knows takes a thousand. So the
-/// loop knows a window of the jobs, and each host with jobs left has a share of the window: a host
-/// that does not answer fills its own share only. A transfer that has waited for a retry once does not
-/// count, so thousands of them can wait at the same time.
+/// A job that waits here takes eight bytes, and a transfer that the loop knows takes a thousand. So
+/// the loop knows a window of the jobs, in which each host with jobs left has a share. A host that
+/// does not answer fills its own share only. A transfer that has waited for a retry once does not
+/// count. So thousands of transfers can wait at the same time.
 package struct JobFeed: Sendable {
     private struct Level {
         let priority: Int32
@@ -163,7 +163,7 @@ package struct JobFeed: Sendable {
         add(entries)
     }
 
-    /// Adds positions, which take their turns with those that are left.
+    /// Adds positions, which take their turns with the positions that are left.
     package mutating func add(
         _ entries: some Sequence<(position: Int, priority: Int32, host: Host)>
     ) {
