@@ -1,7 +1,7 @@
 /// The sets of a plan: steps whose targets are promoted together, or not at all.
 ///
-/// A set is an atomic manifest. Atomic manifests that share a target are one set, because neither could
-/// be whole without the other.
+/// A set is an atomic manifest. Atomic manifests that share a target are one set, because neither
+/// could be complete without the other.
 public struct AtomicSets: Sendable {
     /// A set of a plan.
     public struct Entry: Sendable, Hashable {

@@ -19,7 +19,7 @@ public struct CachedFile: Sendable, Hashable {
         case inUse = "in-use"
     }
 
-    /// Takes the facts.
+    /// Takes all values.
     public init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
         self.target = target
         self.stamp = stamp
@@ -191,7 +191,7 @@ package struct QuotaCandidate: Sendable {
         case unwanted
     }
 
-    /// Takes the facts.
+    /// Takes all values.
     package init(
         size: Int64, priority: Int32 = 0, claim: Claim, lastUse: Instant, mayLeave: Bool = true
     ) {
@@ -261,7 +261,7 @@ public struct EvictedFile: Sendable, Hashable {
     /// When the file was last used.
     public var lastUse: Instant
 
-    /// Takes the facts.
+    /// Takes all values.
     public init(target: Target, size: Int64?, lastUse: Instant) {
         self.target = target
         self.size = size

@@ -230,7 +230,7 @@ public enum PartIdentity: Sendable, Hashable {
 
 /// A length of a part, with the sha256 of all bytes before it.
 public struct Milestone: Sendable, Hashable {
-    /// Bytes from the start.
+    /// The number of bytes from the start.
     public var length: Int64
     /// The sha256 of the first `length` bytes.
     public var sha256: Digest

@@ -1,7 +1,7 @@
 /// Files that no manifest wants any more, kept compactly: 64 bytes each besides path and digest.
 ///
-/// The table keeps the values that a removal needs, and hashes that show whether an orphan may have
-/// the bytes of a wanted file. The rest of the row is in the index.
+/// The table keeps the values that a removal needs. Hashes show whether an orphan may have the
+/// bytes of a wanted file. The rest of the row is in the index.
 package struct OrphanTable: Sendable, RandomAccessCollection {
     private struct Record {
         /// Where the path is in `arena`; the sha256 follows the path.

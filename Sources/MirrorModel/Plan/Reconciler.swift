@@ -2,7 +2,7 @@
 ///
 /// A rule looks at the wanted resource, the row of the index, and the existing file.
 ///
-/// The order of the rules is the order of `step(for:now:)`: obstacles, right files, files of the user,
+/// The order of the rules is that of `step(for:now:)`: obstacles, right files, files of the user,
 /// outdated files, and last missing files.
 package struct Reconciler: Sendable {
     /// Whether every unpinned file is treated as due.

@@ -178,7 +178,7 @@ extension Summary {
     /// good before the deadline, repeating the run does not help.
     ///
     /// - Parameters:
-    ///   - failure: what ended the run. `nil` means that the run completed.
+    ///   - failure: the failure that ended the run. `nil` means that no failure ended it early.
     ///   - healing: failures of resources that are not optional and may heal by themselves.
     ///   - lasting: failures of resources that are not optional and will not heal by themselves.
     ///   - stale: files that no source could confirm and that the caller does not accept.

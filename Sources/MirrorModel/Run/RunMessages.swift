@@ -45,9 +45,9 @@ package enum RunInput: Sendable {
     ///
     /// `nil` means that the other run ended early and gave the target up.
     case joined(Int, Result<Event.Done, MirrorError>?)
-    /// The run asks for no more bytes of the target. `nil` means of all targets.
+    /// The run asks for no more bytes of the target. `nil` means all targets.
     case pause(Target?)
-    /// The run asks for bytes of the target again. `nil` means of all targets.
+    /// The run asks for bytes of the target again. `nil` means all targets.
     case resume(Target?)
     /// The run cancels the transfer of the target. `nil` means all transfers.
     case cancel(Target?, discardingPart: Bool)

@@ -132,8 +132,8 @@ struct RunMeter: Sendable {
 
 /// The bytes and transfers of a run so far, and those that are left.
 ///
-/// A transfer is counted once, however many targets take its bytes. Copies and moves within the tree
-/// are not counted.
+/// A transfer is counted once, however many targets take its bytes. Copies and moves within the
+/// tree are not counted.
 public struct RunTotals: Sendable, Hashable {
     /// How many transfers the run has.
     public var transfers = 0

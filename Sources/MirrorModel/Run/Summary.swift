@@ -69,7 +69,9 @@ public struct Summary: Sendable, Hashable {
     public var requests = 0
     /// The duration of the run in seconds, counted from the moment that the run's options name.
     public var seconds: Double = 0
-    /// The error that ended the run early. `nil` means that the run completed.
+    /// The error that ended the run early.
+    ///
+    /// `nil` means that the run completed, or that the first failure of a resource ended it.
     public var error: MirrorError?
     /// The resulting exit code.
     public var exit: Int32 = 0
@@ -99,7 +101,7 @@ public struct Summary: Sendable, Hashable {
 
 /// Counts how the resources of a run ended.
 ///
-/// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
+/// Every resource is entered once. A second entry would be a bug in mirror: the summary's numbers
 /// would no longer add up to its resources.
 package struct SummaryCounts: Sendable {
     /// All numbers so far, except those of the outcomes.
@@ -209,7 +211,7 @@ package struct SummaryCounts: Sendable {
     /// Returns the summary of a run that ends now.
     ///
     /// - Parameters:
-    ///   - error: what ended the run early. `nil` means that the run completed.
+    ///   - error: the error that ended the run early. `nil` means that no error ended it.
     ///   - exit: an exit code that overrides all others, as after a signal. `nil` means that there
     ///     is none.
     ///   - seconds: how long the run took.
