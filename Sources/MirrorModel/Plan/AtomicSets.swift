@@ -1,25 +1,26 @@
 /// The sets of a plan: steps whose targets are promoted together, or not at all.
 ///
-/// A set is an atomic manifest. Atomic manifests that share a target are one set, because neither could
-/// be whole without the other.
+/// A set is an atomic manifest. Atomic manifests that share a target are one set, because neither
+/// could be complete without the other.
 public struct AtomicSets: Sendable {
     /// A set of a plan.
     public struct Entry: Sendable, Hashable {
-        /// The names of its manifests, in the order in which they were given.
+        /// The names of the set's manifests, in the order in which the caller gave them.
         public var owners: [String]
-        /// The folder below an area that holds its targets, its orphans and no other target of the
-        /// plan; nil where they lie elsewhere.
+        /// The folder below an area that has all files of the set, and no other target.
+        ///
+        /// `nil` means that there is no such folder.
         public var folder: String?
     }
 
     /// The sets, in the order of their first manifests.
     public private(set) var entries: [Entry] = []
-    /// The set of each manifest.
+    /// The number of each manifest's set, by the manifest's position in the plan.
     private var byManifest: [Int: Int] = [:]
-    /// The sets of steps that belong to a manifest outside of them.
+    /// The set of a step whose own manifest is in no set, by the step's position.
     private var byPosition: [Int: Int] = [:]
 
-    /// The sets of a plan; a plan without an atomic manifest costs a look at its manifests.
+    /// Finds the sets of a plan. Without an atomic manifest it looks at the manifests only.
     public init(_ plan: Plan) {
         guard plan.manifests.contains(where: \.isAtomic) else { return }
         join(plan)
@@ -29,18 +30,18 @@ public struct AtomicSets: Sendable {
         findFolders(plan)
     }
 
-    /// Whether there is none.
+    /// Whether the plan has no set.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The number of the set that a step belongs to; nil for one that stands by itself.
+    /// Returns the number of a step's set. Returns nil if the step belongs to no set.
     package func set(of position: Int, in plan: Plan) -> Int? {
-        // A step that makes room belongs to no set, whatever its manifest is.
+        // A step that evicts a file belongs to no set, whatever its manifest is.
         if entries.isEmpty || plan.steps.isEviction(at: position) { return nil }
         if let set = byPosition[position] { return set }
         return byManifest[plan.steps.manifest(at: position)]
     }
 
-    /// Gives each atomic manifest its set, and those that share a target the same one.
+    /// Gives each atomic manifest a set. Manifests that share a target get the same set.
     private mutating func join(_ plan: Plan) {
         var first = Array(plan.manifests.indices)
         let byOwner = Dictionary(
@@ -66,7 +67,7 @@ public struct AtomicSets: Sendable {
         }
     }
 
-    /// The owners of a step's target, where there are several.
+    /// Returns the owners of a step's target if there are several, otherwise an empty list.
     private func owners(of position: Int, in plan: Plan) -> [String] {
         if plan.owners.isEmpty, plan.steps.isPlainKeep(at: position) { return [] }
         let target = plan.steps.target(at: position)
@@ -92,7 +93,7 @@ public struct AtomicSets: Sendable {
             if owners(of: position, in: plan).count > 1 { isAlone[set] = false }
         }
         for (set, folder) in folders.enumerated() {
-            // An area is not exchanged: it is everybody's.
+            // mirror does not exchange a whole area, because an area has files of all manifests.
             guard let folder, isAlone[set], folder.utf8.contains(UInt8(ascii: "/")) else {
                 continue
             }
@@ -111,7 +112,7 @@ public struct AtomicSets: Sendable {
 }
 
 extension PathText {
-    /// The longest path of whole components that both paths begin with.
+    /// Returns the longest path of whole components that both paths begin with.
     static func commonFolder(_ left: String, _ right: String) -> String {
         let pairs = zip(left.parts(at: "/"), right.parts(at: "/"))
         let common = pairs.prefix { $0.utf8.elementsEqual($1.utf8) }.map { String($0.0) }
@@ -120,7 +121,7 @@ extension PathText {
 }
 
 extension StepList {
-    /// The manifest of the step at a position.
+    /// Returns the position of the manifest that a step belongs to.
     func manifest(at position: Int) -> Int {
         resource(at: position)?.manifest ?? self[position].manifest
     }

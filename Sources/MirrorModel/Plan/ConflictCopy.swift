@@ -1,10 +1,10 @@
-/// A file that had to make room for a target's new version, under the name that it got.
+/// A file that mirror renamed to make room for a new version of a target.
 public struct ConflictCopy: Sendable, Hashable {
-    /// The target that it stood at.
+    /// The target at which the file was.
     public var target: Target
-    /// The copy's own path.
+    /// The path that the file has now.
     public var copy: Target
-    /// Its size in bytes.
+    /// The file's size in bytes.
     public var size: Int64
 
     /// Takes a copy and its target.
@@ -20,11 +20,13 @@ extension ConflictCopy {
     /// The mark in every conflict name.
     package static let mark = ".mirror-conflict-"
 
-    /// Whether a name has the mark in it; a cheap first look.
+    /// Whether a name can be that of a conflict copy, at a cheap first look.
     package static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
 
-    /// The target that a file's name says it had to make room at; nil for any other name, and where
-    /// several were cut to it: bytes must not be given to another target.
+    /// Returns the target that the name of a conflict copy belongs to.
+    ///
+    /// Returns nil for any other name. Returns nil too if the names of several targets were cut to
+    /// this name: the bytes must not be given to another target.
     ///
     /// - Parameters:
     ///   - name: the file's name.
@@ -37,7 +39,8 @@ extension ConflictCopy {
         guard let (stamp, suffix) = split(Substring(rest)) else { return nil }
         let known = Set(
             long.filter { target in
-                // A copy's own name can be one that would be cut to itself.
+                // The copy may be a target itself, whose own conflict name would be cut to this
+                // name.
                 target.folder == folder && !target.name.utf8.elementsEqual(name.utf8)
                     && self.name(for: target, stamp: stamp)?.utf8.elementsEqual(name.utf8) == true
             })
@@ -49,14 +52,16 @@ extension ConflictCopy {
         let bytes = Array(name.utf8)
         let mark = Array(mark.utf8)
         guard bytes.count > mark.count + 15 else { return nil }
-        // The last one: a conflict copy can itself be in the way.
+        // The last mark counts, because a conflict copy can be renamed for a conflict again.
         let at = (0...(bytes.count - mark.count - 16)).last { start in
             bytes[start...].starts(with: mark)
         }
         return at.map { name.utf8.index(name.startIndex, offsetBy: $0) }
     }
 
-    /// The time with its number, and what follows; nil where that is not the form.
+    /// Splits the text after the mark into the time with its number, and the suffix.
+    ///
+    /// Returns nil if the text has another form.
     private static func split(_ rest: Substring) -> (stamp: String, suffix: String)? {
         let bytes = Array(rest.utf8)
         guard bytes.count >= 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z"),
@@ -76,29 +81,30 @@ extension ConflictCopy {
     }
 }
 
-/// Which of two files is to stand at a target.
+/// Which of two files stays at a target.
 public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
-    /// The file that had to make room.
+    /// The conflict copy: the file that had to make room.
     case mine
     /// The version that mirror brought.
     case theirs
 }
 
-/// How a conflict ends: which copies are removed, and which one takes the target's place.
+/// How a conflict ends: which copies are removed, and which copy takes the target's place.
 public struct ResolveReport: Sendable, Hashable {
     /// The root's path.
     public var root: String
     /// The target.
     public var target: Target
-    /// The copy that gets the target's name; nil when the target stays as it is.
+    /// The copy that gets the target's name. `nil` means that the target's file stays.
     public var restored: ConflictCopy?
     /// The copies that are removed.
     public var removed: [ConflictCopy] = []
 
     /// Decides how a conflict ends; `name` is the target, or one of its copies.
     ///
-    /// Throws `MirrorError` with `usage`: there is no copy, there are several of which one can take
-    /// the target's place, or a changed file of this area would be fetched again.
+    /// Throws `MirrorError` with `usage` if there is no copy, or if several copies could take the
+    /// target's place. Throws it too for a target outside Documents: there mirror would fetch a
+    /// changed file again.
     package static func decide(
         _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy], root: String
     ) throws(MirrorError) -> ResolveReport {
@@ -148,17 +154,19 @@ public struct ResolveReport: Sendable, Hashable {
 }
 
 extension ConflictCopy {
-    /// Makes the name that a file gets when a new version needs its place.
+    /// Makes the target under which mirror keeps a file whose place a new version needs.
     ///
-    /// `attempt` counts from 1; the name contains it only from 2 on. The stem is cut at a
-    /// character's boundary so that the name has at most 255 bytes. Nil where the folder's path
-    /// leaves no room for any such name.
+    /// `attempt` counts from 1. The name contains the attempt only from 2 on. The stem is cut at a
+    /// character's boundary, so that the name has at most 255 bytes. Returns nil if the folder's
+    /// path leaves no room for any such name.
     package static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
         let stamp = instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "")
         return name(for: target, stamp: stamp).flatMap { try? target.sibling(named: $0) }
     }
 
-    /// The name beside a target, for a time with its number.
+    /// Returns a conflict copy's name; `stamp` is the time with its number.
+    ///
+    /// Returns nil if the folder's path leaves no room for the name.
     static func name(for target: Target, stamp: String) -> String? {
         let (stem, suffix) = split(target.name)
         let rest = mark + stamp + suffix
@@ -168,8 +176,8 @@ extension ConflictCopy {
 
     /// Splits a name before its last dot; the suffix begins with the dot.
     ///
-    /// A name whose only dot comes first has no extension. Text of more than 32 bytes after the dot
-    /// is no extension either.
+    /// A name whose only dot is its first character has no extension. Text of more than 32 bytes
+    /// after the dot is no extension either.
     private static func split(_ name: String) -> (stem: String, suffix: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
             name.utf8.distance(from: dot, to: name.endIndex) <= 33

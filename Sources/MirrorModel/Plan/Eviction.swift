@@ -2,24 +2,24 @@
 public struct CachedFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The file's size in bytes, as it is now.
+    /// The stamp that the file has now.
     public var stamp: FileStamp
-    /// When it was last used, as far as mirror can tell.
+    /// When the file was last used, as far as mirror can know.
     public var lastUsed: Instant
-    /// Whether it may be removed, or why not.
+    /// Whether the file may be removed, or why not.
     public var state: State
 
     /// Whether a file may be removed.
     public enum State: String, Sendable, Hashable {
-        /// It is as mirror put it there, and no reader holds it.
+        /// The file is as mirror put it there, and no reader holds it.
         case idle
-        /// It has changed since mirror put it there, so it belongs to the user.
+        /// The file has changed since mirror put it there, so it belongs to the user.
         case changed
-        /// A reader holds it.
+        /// A reader holds the file.
         case inUse = "in-use"
     }
 
-    /// Takes the facts.
+    /// Takes all values.
     public init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
         self.target = target
         self.stamp = stamp
@@ -30,36 +30,37 @@ public struct CachedFile: Sendable, Hashable {
 
 /// What eviction did, or would do: which files of Caches go so that the rest fits a quota.
 ///
-/// All files count, and only idle ones go, the least recently used first. Files last used in the same
-/// millisecond go in the order of their paths' bytes, so the same tree always gives the same answer.
+/// All files count against the quota, but only idle ones go, the least recently used first. Files
+/// last used in the same millisecond go in the order of their paths' bytes. So the same tree always
+/// gives the same answer.
 public struct EvictionReport: Sendable {
     /// The root's path.
     public var root: String
-    /// Whether nothing was to be removed.
+    /// Whether mirror only reports what it would remove.
     public var isDryRun: Bool
     /// The greatest number of bytes that Caches may hold.
     public var quota: Int64
     /// How many files of mirror's are in Caches.
     public var files = 0
-    /// Their size in bytes.
+    /// The size of these files in bytes, before eviction.
     public var bytesBefore: Int64 = 0
-    /// Bytes that remain when the chosen files are gone.
+    /// The bytes that remain in Caches once the chosen files are gone.
     public var bytesAfter: Int64 = 0
-    /// The files that go, least recently used first; one that could not be removed is in `failures`.
+    /// The files that go, least recently used first, without those that could not be removed.
     public var evicted = CachedFileList()
-    /// The files that stand in the way of the quota and may not go; empty when it is met.
+    /// The files that are not idle, if the quota is not met without them. Empty if it is met.
     public var left = CachedFileList()
-    /// Why files that were chosen are still there.
+    /// Why files that were chosen could not be removed.
     public var failures: [MirrorError] = []
 
-    /// Chooses among the files that are there; the order in which they are given does not matter.
+    /// Chooses the files to remove. The order of `files` does not matter.
     public init(root: String, isDryRun: Bool, quota: Int64, of files: some Sequence<CachedFile>) {
         (self.root, self.isDryRun, self.quota) = (root, isDryRun, quota)
         choose(among: (files as? CachedFileList) ?? CachedFileList(files))
     }
 
     private mutating func choose(among files: CachedFileList) {
-        // Four bytes of position beside the time: a million of these are sorted, not a million files.
+        // A position needs four bytes. So a million pairs are sorted, and not a million files.
         var idle: [(lastUsed: Instant, position: Int32)] = []
         for position in files.indices {
             let file = files.brief(at: position)
@@ -86,10 +87,10 @@ public struct EvictionReport: Sendable {
         }
     }
 
-    /// Whether what remains fits the quota.
+    /// Whether the files that remain fit the quota.
     public var isEnough: Bool { bytesAfter <= quota }
 
-    /// Enters files that could not be removed.
+    /// Notes which of the chosen files could not be removed.
     public mutating func fail(_ failed: [(file: CachedFile, error: MirrorError)]) {
         guard !failed.isEmpty else { return }
         let targets = Set(failed.lazy.map(\.file.target))
@@ -102,7 +103,7 @@ public struct EvictionReport: Sendable {
         }
     }
 
-    /// The bytes that were given back.
+    /// The bytes that eviction frees.
     public var bytesEvicted: Int64 { bytesBefore - bytesAfter }
 
     /// Writes the report as one JSON document, in chunks of about 64 KiB.
@@ -165,32 +166,32 @@ public struct EvictionReport: Sendable {
     }
 }
 
-/// A file of Caches that is there, or that a plan would bring, as a quota sees it.
+/// A file that is in Caches, or that a plan would put there, as a quota sees the file.
 package struct QuotaCandidate: Sendable {
-    /// Its size once it is there, in bytes; 0 if unknown.
+    /// The file's size in bytes once it is there; 0 if unknown.
     package var size: Int64
-    /// The resource's priority; 0 where no resource is known.
+    /// The resource's priority; 0 if no resource is known.
     package var priority: Int32
-    /// The reason to keep or to fetch it.
+    /// The reason to keep or to fetch the file.
     package var claim: Claim
-    /// When it was last used; for a file that was never there, the time of the plan.
+    /// When the file was last used; the time of the plan for a file that was never there.
     package var lastUse: Instant
-    /// Whether it can be left out: no reader holds it, and it is unchanged.
+    /// Whether the file can be left out: no reader holds it, and it is unchanged.
     package var mayLeave: Bool
 
     /// The reasons to keep or to fetch a file, the strongest first.
     package enum Claim: Int8, Sendable {
-        /// Somebody asked for this very file.
+        /// The caller asked for this very file.
         case asked
-        /// A manifest wants it, and it was not evicted before.
+        /// A manifest wants the file, and it was not evicted before.
         case wanted
-        /// A manifest wants it, and it was evicted before: it comes back only where there is room.
+        /// A manifest wants the file, but it was evicted before: it returns only if there is room.
         case evicted
-        /// No manifest wants it any more.
+        /// No manifest wants the file any more.
         case unwanted
     }
 
-    /// Takes the facts.
+    /// Takes all values.
     package init(
         size: Int64, priority: Int32 = 0, claim: Claim, lastUse: Instant, mayLeave: Bool = true
     ) {
@@ -201,7 +202,7 @@ package struct QuotaCandidate: Sendable {
         self.mayLeave = mayLeave
     }
 
-    /// Whether it is admitted before another: asked for, then by priority, then by last use.
+    /// Whether this file is admitted before another one; `leftOut` explains the order.
     fileprivate func isAdmitted(before other: QuotaCandidate) -> Bool {
         if mayLeave != other.mayLeave { return !mayLeave }
         let (extremes, others) = (isExtreme, other.isExtreme)
@@ -213,18 +214,18 @@ package struct QuotaCandidate: Sendable {
         return lastUse > other.lastUse
     }
 
-    /// Whether its priority does not matter against files of another claim.
+    /// Whether the file's claim counts more than its priority.
     private var isExtreme: Bool { claim == .asked || claim == .unwanted }
 }
 
 extension QuotaCandidate {
-    /// The positions of the candidates that a quota in bytes leaves out, ascending.
+    /// Returns the positions of the candidates that a quota in bytes leaves out, ascending.
     ///
-    /// Files are admitted one after the other: first those that cannot leave, then those that were
-    /// asked for, then by priority, and among equals the most recently used first. A file that does
-    /// not fit into the rest stays out, and a smaller one after it may fit. Files that were evicted
-    /// before come after all others of their priority, so that the same manifest does not exchange
-    /// the same files in every run. Among equals the first in the list is admitted first.
+    /// Files are admitted one after the other. The order is: files that cannot leave, files that
+    /// the caller asked for, higher priority, later use. A file that does not fit into the rest
+    /// stays out, and a smaller one after it may fit. Files that were evicted before come after all
+    /// others of their priority. Otherwise the same manifest would exchange the same files in every
+    /// run. Among equals the first in the list is admitted first.
     package static func leftOut(
         of candidates: some RandomAccessCollection<QuotaCandidate>, quota: Int64
     ) -> [Int] {
@@ -251,16 +252,16 @@ extension QuotaCandidate {
     }
 }
 
-/// A file that was left out of Caches or tmp for room, as the index remembers it.
+/// A file that was left out of Caches or tmp for lack of room, as the index remembers the file.
 public struct EvictedFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// Its size in bytes, where known.
+    /// The file's size in bytes, where known.
     public var size: Int64?
-    /// When it was last used.
+    /// When the file was last used.
     public var lastUse: Instant
 
-    /// Takes the facts.
+    /// Takes all values.
     public init(target: Target, size: Int64?, lastUse: Instant) {
         self.target = target
         self.size = size
@@ -272,7 +273,7 @@ public struct EvictedFile: Sendable, Hashable {
 public struct CachedFileList: Sendable {
     private var paths = ByteArena()
     private var records = BlockArray<Record>()
-    /// The records that are in the list, in its order; nil for all of them as they came.
+    /// The records of the list, in its order. `nil` means all records in the order of their adding.
     private var order: [UInt32]?
 
     private struct Record {
@@ -299,14 +300,14 @@ public struct CachedFileList: Sendable {
         records.append(record)
     }
 
-    /// The files at some positions, in their order; the two lists share their storage.
+    /// Returns a list of the files at some positions. Both lists share their storage.
     func selecting(_ positions: some Sequence<Int>) -> CachedFileList {
         var list = self
         list.order = positions.map { UInt32(place($0)) }
         return list
     }
 
-    /// The values that decide whether a file is evicted, without its path.
+    /// Returns the values that decide whether a file is evicted, without its path.
     func brief(
         at position: Int
     ) -> (size: Int64, lastUsed: Instant, state: CachedFile.State) {
@@ -314,7 +315,10 @@ public struct CachedFileList: Sendable {
         return (record.stamp.size, record.lastUsed, record.state)
     }
 
-    /// Negative, zero or positive as the first path's bytes come before, with or after the other's.
+    /// Compares the bytes of two files' paths.
+    ///
+    /// Returns a negative number if the first path comes first, 0 if both are equal, else a
+    /// positive one.
     func compare(_ first: Int, _ second: Int) -> Int {
         withPath(of: records[place(first)]) { first in
             withPath(of: records[place(second)]) { ByteOrder.compare(first, $0) }
@@ -331,7 +335,7 @@ public struct CachedFileList: Sendable {
 }
 
 extension CachedFileList: RandomAccessCollection {
-    /// 0.
+    /// The position of the first file: 0.
     public var startIndex: Int { 0 }
     /// How many files there are.
     public var endIndex: Int { order?.count ?? records.count }

@@ -1,6 +1,6 @@
 /// What the index knows of a target: the version that mirror put there, and what vouches for it.
 public struct IndexRecord: Sendable, Hashable {
-    // In an object, because a scan, a run and the promotion pass it on.
+    // An object, because a scan, a run and the promotion copy the record.
     private var facts: ValueObject<Facts>
 
     private struct Facts: Hashable {
@@ -19,7 +19,7 @@ public struct IndexRecord: Sendable, Hashable {
         var freshUntil: Instant?
     }
 
-    /// A record of a file that was just promoted, with nothing said by a server.
+    /// Makes the record of a file that was just promoted, without values from a server.
     public init(
         target: Target, owner: String, stamp: FileStamp, sha256: Digest, verified: Verification,
         promotedAt: Instant
@@ -29,8 +29,9 @@ public struct IndexRecord: Sendable, Hashable {
             verified: verified, promotedAt: promotedAt)
     }
 
-    /// A record of which everything is known; by default of a target that may be of several
-    /// manifests, just promoted, with nothing said by a server.
+    /// Makes a record from all its values.
+    ///
+    /// The defaults are those of a file that was just promoted, without values from a server.
     package init(
         target: Target, owners: Owners, stamp: FileStamp, sha256: Digest,
         otherDigest: Digest? = nil, provenance: Provenance? = nil,
@@ -55,13 +56,13 @@ extension IndexRecord {
         set { facts.value.target = newValue }
     }
 
-    /// The manifests that the target is of.
+    /// The manifests that own the target.
     public var owners: Owners {
         get { facts.value.owners }
         set { facts.value.owners = newValue }
     }
 
-    /// The file as it was right after promotion.
+    /// The file's stamp after its promotion, or when mirror last saw the same bytes in it.
     public var stamp: FileStamp {
         get { facts.value.stamp }
         set { facts.value.stamp = newValue }
@@ -73,13 +74,13 @@ extension IndexRecord {
         set { facts.value.sha256 = newValue }
     }
 
-    /// A verified digest of another algorithm, strongest only.
+    /// The strongest verified digest of another algorithm.
     public var otherDigest: Digest? {
         get { facts.value.otherDigest }
         set { facts.value.otherDigest = newValue }
     }
 
-    /// Where the version came from; nil when it was adopted or copied by digest.
+    /// Where the version came from. `nil` means that no source gave it: the file was adopted.
     public var provenance: Provenance? {
         get { facts.value.provenance }
         set { facts.value.provenance = newValue }
@@ -91,37 +92,37 @@ extension IndexRecord {
         set { facts.value.validators = newValue }
     }
 
-    /// The media type that was sent with it, without parameters.
+    /// The media type that the server sent with the version, without parameters.
     public var mediaType: String? {
         get { facts.value.mediaType }
         set { facts.value.mediaType = newValue }
     }
 
-    /// Whether it was given mode 0755.
+    /// Whether the file was given mode 0755.
     public var isExecutable: Bool {
         get { facts.value.isExecutable }
         set { facts.value.isExecutable = newValue }
     }
 
-    /// How its bytes were verified.
+    /// How the file's bytes were verified.
     public var verified: Verification {
         get { facts.value.verified }
         set { facts.value.verified = newValue }
     }
 
-    /// When its bytes were promoted.
+    /// When the file's bytes were promoted.
     public var promotedAt: Instant {
         get { facts.value.promotedAt }
         set { facts.value.promotedAt = newValue }
     }
 
-    /// When the source last confirmed that this is the current version.
+    /// When the source last confirmed that the version is the current one.
     public var confirmedAt: Instant {
         get { facts.value.confirmedAt }
         set { facts.value.confirmedAt = newValue }
     }
 
-    /// Until when HTTP caching calls the answer fresh; nil when the answer did not say.
+    /// Until when HTTP caching calls the answer fresh. `nil` means that the answer did not say.
     public var freshUntil: Instant? {
         get { facts.value.freshUntil }
         set { facts.value.freshUntil = newValue }
@@ -130,33 +131,33 @@ extension IndexRecord {
 
 /// How a file's bytes were verified before its promotion.
 public enum Verification: String, Sendable, Hashable {
-    /// A declared digest that proves the bytes.
+    /// A declared digest proved the bytes.
     case digest
-    /// A length: declared, or promised by the server's framing.
+    /// The length was right: the declared one, or the one promised by the server's framing.
     case size
-    /// Nothing: the end of the connection was the end of the file.
+    /// Nothing verified the bytes: the end of the connection was the end of the file.
     case none
 }
 
 extension IndexRecord {
-    /// The digest of an algorithm that the bytes are known to have.
+    /// Returns the known digest of the bytes for an algorithm. Returns nil if it is not known.
     public func digest(of algorithm: DigestAlgorithm) -> Digest? {
         if algorithm == .sha256 { return sha256 }
         return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
     }
 
-    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
+    /// Whether a declared digest proves the bytes: the digest is strong, and the record has it.
     package func isProven(by declared: Digest) -> Bool {
         declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
     }
 
-    /// The version that mirror put there, whether or not a server can be asked about it.
+    /// The version that mirror put there, even if no server can be asked about it.
     var version: LocalVersion {
         LocalVersion(
             provenance: provenance, validators: validators, size: stamp.size, sha256: sha256)
     }
 
-    /// The version for a conditional request; nil when no source vouched for it.
+    /// The version for a conditional request. `nil` means that no source vouched for it.
     public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
 }
 
@@ -181,23 +182,23 @@ public struct PartRecord: Sendable, Hashable {
     public var name: String
     /// The target that the part is for.
     public var target: Target
-    /// The version that its bytes belong to.
+    /// The version that the part's bytes belong to.
     public var identity: PartIdentity
     /// The size of the whole file, where known.
     public var total: Int64?
-    /// Where its bytes came from, the first first; several only under a pin.
+    /// The sources of the part's bytes, in order; several only if a pin proves the bytes.
     public var provenances: [Provenance]
-    /// The validators sent with the answer that began it.
+    /// The validators sent with the answer that began the part.
     public var validators: Validators
-    /// The media type sent with the answer that began it, without parameters.
+    /// The media type sent with the answer that began the part, without parameters.
     public var mediaType: String?
-    /// The file name that the answer which began it suggests, last component only.
+    /// The file name that the answer which began the part suggests, last component only.
     public var suggestedName: String?
-    /// How far the bytes were vouched for, by length, ascending.
+    /// The lengths from the start up to which a digest vouches for the bytes, ascending.
     public var milestones: [Milestone]
-    /// Ranges that further connections fetched beyond that, by start.
+    /// Ranges beyond the last milestone that further connections fetched, by start.
     public var extents: [Extent]
-    /// How many runs wrote to it; from 1.
+    /// How many runs wrote to the part, from 1.
     public var runs: Int
 
     /// Takes the facts that are known when a part begins.
@@ -217,44 +218,44 @@ public struct PartRecord: Sendable, Hashable {
     }
 }
 
-/// The version that the bytes of a part belong to, and so the source that may continue it.
+/// The version that the bytes of a part belong to. It decides which sources may continue the part.
 public enum PartIdentity: Sendable, Hashable {
-    /// A declared digest: any source of the same resource may continue it.
+    /// A declared digest: any source of the same resource may continue the part.
     case digest(Digest)
-    /// A version of one source, named by its strong validator.
+    /// A version of one source, named by its strong validator: only this source may continue.
     case version(Provenance, StrongValidator)
-    /// Nothing that could be recognised again: it is never resumed.
+    /// Nothing that could be recognised again, so the part is never resumed.
     case anonymous
 }
 
-/// A length of a part, and the sha256 of its bytes up to there.
+/// A length of a part, with the sha256 of all bytes before it.
 public struct Milestone: Sendable, Hashable {
-    /// Bytes from the start.
+    /// The number of bytes from the start.
     public var length: Int64
-    /// The sha256 of those bytes.
+    /// The sha256 of the first `length` bytes.
     public var sha256: Digest
 
-    /// Takes a length and the digest of the bytes up to it.
+    /// Takes a length and the sha256 of that many bytes.
     public init(length: Int64, sha256: Digest) {
         self.length = length
         self.sha256 = sha256
     }
 }
 
-/// Bytes of a part that do not begin at its start.
+/// A range of a part that does not begin at the start of the file.
 public struct Extent: Sendable, Hashable {
     /// The position of the first byte.
     public var start: Int64
-    /// How far its bytes were vouched for, counted from `start`, ascending.
+    /// The lengths from `start` up to which a digest vouches for the bytes, ascending.
     public var milestones: [Milestone]
 
-    /// Takes a position, and what was logged from there.
+    /// Takes a position and the milestones from there.
     public init(start: Int64, milestones: [Milestone]) {
         self.start = start
         self.milestones = milestones
     }
 
-    /// The greatest range that was logged.
+    /// The range from `start` to the last milestone.
     public var range: Range<Int64> {
         let (end, isTooFar) = start.addingReportingOverflow(milestones.last?.length ?? 0)
         return start..<max(start, isTooFar ? start : end)
@@ -262,10 +263,10 @@ public struct Extent: Sendable, Hashable {
 }
 
 extension PartRecord {
-    /// The greatest logged length in bytes; 0 when nothing was logged.
+    /// The length in bytes of the last milestone; 0 if there is none.
     public var loggedLength: Int64 { milestones.last?.length ?? 0 }
 
-    /// How many bytes were logged: from the start, and what lies beyond.
+    /// How many bytes milestones vouch for: from the start, and in the extents beyond.
     public var loggedBytes: Int64 {
         var (bytes, end) = (loggedLength, loggedLength)
         for range in extents.lazy.map(\.range) where range.upperBound > end {

@@ -1,17 +1,17 @@
 /// Files that no manifest wants any more, kept compactly: 64 bytes each besides path and digest.
 ///
-/// The table keeps the values that a removal needs, and hashes that show whether an orphan may have
-/// the bytes of a wanted file. The rest of the row is in the index.
+/// The table keeps the values that a removal needs. Hashes show whether an orphan may have the
+/// bytes of a wanted file. The rest of the row is in the index.
 package struct OrphanTable: Sendable, RandomAccessCollection {
     private struct Record {
-        /// Where path and sha256 lie, one after the other.
+        /// Where the path is in `arena`; the sha256 follows the path.
         var position: ByteArena.Position
         let pathLength: UInt32
         let manifest: UInt32
         let stamp: FileStamp
-        /// Of another digest, or 0.
+        /// The start of a digest of another algorithm, or 0.
         let otherStart: UInt64
-        /// The hash of the source that vouches for the bytes, or 0.
+        /// The hash of the source that vouches for the bytes with a strong validator, or 0.
         let source: UInt64
     }
 
@@ -26,8 +26,9 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     /// How many files there are.
     package var endIndex: Int { records.count }
 
-    /// Adds the file of a row at the end, as it is now; `manifest` is the position of the manifest that
-    /// has its owner's name.
+    /// Adds the file of a row at the end, with the stamp that the file has now.
+    ///
+    /// `manifest` is the position of the manifest that has the name of the file's owner.
     package mutating func append(_ row: IndexRecord, stamp: FileStamp, manifest: Int) {
         var path = row.target.path
         let position = arena.reserve(path.utf8.count + row.sha256.bytes.count)
@@ -41,7 +42,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
                 source: source.map(OrphanTable.hash) ?? 0))
     }
 
-    /// Adds the files of another table, whose targets come later.
+    /// Adds the files of another table. Their targets must come after those of this table.
     package mutating func append(contentsOf other: consuming OrphanTable) {
         let shift = arena.append(blocksOf: other.arena)
         records.append(contentsOf: other.records) { record in
@@ -51,7 +52,9 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
-    /// Removes the files of the targets that `isAway` says; their paths and digests stay in memory.
+    /// Removes the files for whose targets `isAway` returns true.
+    ///
+    /// Their paths and digests stay in memory.
     package mutating func removeAll(where isAway: (Target) -> Bool) {
         var rest = BlockArray<Record>()
         for position in indices where !isAway(target(at: position)) {
@@ -60,7 +63,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         records = rest
     }
 
-    /// The file at a position: the manifest that it was of, the file as it is now, and its bytes' sha256.
+    /// A file by its position: target, manifest, stamp as it is now, and sha256 of its bytes.
     package subscript(position: Int) -> (
         target: Target, manifest: Int, stamp: FileStamp, sha256: Digest
     ) {
@@ -70,13 +73,13 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
             count: DigestAlgorithm.sha256.byteCount
         ) { Array($0) }
         guard let sha256 = Digest(.sha256, bytes: sha256) else {
-            // As many bytes were put in as are taken out.
+            // `append` stored as many bytes as are read here.
             preconditionFailure("an orphan without a digest")
         }
         return (target(at: position), Int(record.manifest), record.stamp, sha256)
     }
 
-    /// The target of one orphan; its record is not built.
+    /// Returns the target of an orphan without building its other values.
     package func target(at position: Int) -> Target {
         let record = records[position]
         return arena.withBytes(at: record.position, count: Int(record.pathLength)) {
@@ -84,16 +87,18 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
-    /// The stamp of one orphan; its record is not built.
+    /// Returns the stamp of an orphan without building its other values.
     package func stamp(at position: Int) -> FileStamp { records[position].stamp }
 
-    /// The number that stands for a source in this table; never 0, and different in each process.
+    /// Returns the number of a source in this table. It is never 0, and differs between processes.
     package static func hash(of source: SourceKey) -> UInt64 {
         Swift.max(1, UInt64(bitPattern: Int64(source.hashValue)))
     }
 
-    /// Whether one file may have a wanted digest, or bytes of a wanted source; false is certain.
-    /// Digests are given by their starts, sources by their hashes.
+    /// Whether a file may have a wanted digest, or bytes of a wanted source.
+    ///
+    /// False is certain, and true is not. `digests` has the starts of digests, `sources` the hashes
+    /// of sources.
     package func mayHave(
         at position: Int, digests: SortedHashes, sources: SortedHashes
     ) -> Bool {

@@ -1,49 +1,55 @@
-/// The list of steps that would make the tree match; `sync` is a plan, executed.
+/// The list of steps that would make the tree match the manifests; `sync` executes a plan.
 public struct Plan: Sendable {
     /// The root's path.
     public var root: String
-    /// The manifests, in the order in which they were given.
+    /// The manifests, in the order in which the caller gave them.
     public var manifests: [Manifest]
     /// One step for each target, in the order of the targets' bytes.
     public var steps: StepList
     /// When the plan was made.
     public var now: Instant
-    /// Whether it was narrowed to removals, so that no request is made whatever the manifests say.
+    /// Whether the plan was narrowed to removals, so that it makes no request.
     package private(set) var isOnlyRemovals = false
-    /// Orphans that are left because nothing asked for their removal.
+    /// How many orphans stay, because the caller did not ask for their removal.
     public var orphansLeft: Int
-    /// Resources that `--only` or `--skip` left out.
+    /// How many resources `--only` or `--skip` left out.
     public var skipped = 0
-    /// How many files of each owner the index knows; a limit on removals refers to this number.
+    /// How many files of each owner the index knows. Limits on removals refer to this number.
     public var owned: [String: Int] = [:]
-    /// Rows of orphans whose files are gone, or are those of other targets: the file system folds case.
+    /// Orphans whose rows the run removes without removing a file.
+    ///
+    /// Their files are gone, or belong to other targets because the file system folds case.
     public var forgotten: [Target] = []
-    /// Who owns a target from now on, where that is not only the manifest of its step, and its reason
-    /// does not say so.
+    /// The owners of targets from now on, by target.
+    ///
+    /// A target is missing here if only its step's manifest owns it. It is missing too if the
+    /// step's reason names its owners.
     public var owners: [Target: Owners] = [:]
-    /// The remaining owners of files that manifests of the run have released.
+    /// The owners that remain, of files that manifests of the run have released.
     public var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
-    /// Files that this plan leaves out of Caches or tmp and that the index does not remember as such.
+    /// Files that this plan leaves out for lack of room, and that are not listed as evicted yet.
     public var newlyEvicted: [EvictedFile] = []
-    /// Files that were left out before and that this plan brings.
+    /// Files that the index lists as evicted, and that this plan does not leave out.
     public var readmitted: [Target] = []
-    /// How many files of mirror's are in the areas that were looked at for room.
+    /// How many files of mirror's are in the areas that have a quota or a limit of idle time.
     public var evictableFiles = 0
-    /// Parts that no manifest wants and that are older than parts are kept: file names in `tmp/`.
+    /// Parts that no manifest wants and that are too old to keep, as file names in `tmp/`.
     public var abandonedParts: [String] = []
 
-    /// The bytes of orphans that steps take over although no digest pins them, by the orphans' targets.
+    /// The sha256 of orphans that steps copy or move although no digest pins them, by target.
     package var orphanBytes: [Target: Digest] = [:]
 
-    /// The device and the inode of the root's folder; nil where there was no folder yet.
+    /// The device and the inode of the root's folder. `nil` means that there was no folder yet.
     package var rootFolder: (device: UInt64, inode: UInt64)?
-    /// When the first file was looked at; nil for a plan that was put together in code.
+    /// When the scan looked at its first file. `nil` means that code made the plan without a scan.
     package var looked: ContinuousClock.Instant?
 
-    /// The rows that the steps have; nil where they may change before the plan is carried out.
+    /// The index's state when the scan read the rows that the steps have.
+    ///
+    /// `nil` means that a run could change rows during the scan, so that they are read again.
     package var rowsMark: Int?
 
     /// Takes the parts of a plan.
@@ -58,14 +64,15 @@ public struct Plan: Sendable {
         self.orphansLeft = orphansLeft
     }
 
-    /// The resource of a step; nil for a target that is no longer wanted.
+    /// Returns the resource of a step. Returns nil if the target is no longer wanted.
     public func resource(of step: Step) -> Resource? {
         guard let resource = step.resource else { return nil }
         return manifests[step.manifest].resources[resource]
     }
 
-    /// Whether a run without servers begins a step's transfer: offline only if all sources are files. A set
-    /// begins as a whole, or not at all, and offline it does not.
+    /// Whether a run without servers begins a step's transfer: only if all sources are files.
+    ///
+    /// A set begins as a whole or not at all, and without servers it does not begin.
     package func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
         guard let resource = resource(of: steps[position]),
             sets.set(of: position, in: self) == nil
@@ -73,7 +80,7 @@ public struct Plan: Sendable {
         return resource.sources.allSatisfy { $0.url.scheme == .file }
     }
 
-    /// The owners of a step's target once the step is done.
+    /// Returns the owners of a step's target once the step is done.
     package func owners(of step: Step) -> Owners {
         if case .ownedTogether(let owners) = step.reason { return owners }
         return owners[step.target] ?? Owners(manifests[step.manifest].owner)
@@ -91,13 +98,13 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }
 
-    /// Whether the file at a target stays as it is, and nothing is to be said about it.
+    /// Whether the file at a target stays as it is, and its step does nothing.
     func keeps(_ target: Target) -> Bool {
         guard let position = steps.position(of: target) else { return false }
         return steps[position].isKept
     }
 
-    /// When the turn of each transfer comes: its priority, and the host that is asked first.
+    /// Returns what decides the turn of each transfer: its priority, and the host asked first.
     func turns(
         of positions: [Int]
     ) -> some Sequence<(position: Int, priority: Int32, host: Host)> {
@@ -110,12 +117,12 @@ public struct Plan: Sendable {
         }
     }
 
-    /// How many steps there are for targets that are wanted.
+    /// How many steps are for targets that are wanted.
     public var wantedSteps: Int {
         steps.plainKeeps + steps.notable.count { steps.resource(at: $0) != nil }
     }
 
-    /// The part of the plan that removes orphans, and nothing else.
+    /// The plan with its steps that remove files, and without all others.
     public var removalsOnly: Plan {
         var plan = self
         plan.steps = steps.removals
@@ -124,7 +131,7 @@ public struct Plan: Sendable {
         return plan
     }
 
-    /// Whether there is nothing to do: no change, no request, and no obstacle.
+    /// Whether the plan has nothing to do: no change, no request, and no obstacle.
     public var isEmpty: Bool {
         steps.notable.allSatisfy { position in
             let step = steps[position]
@@ -145,11 +152,11 @@ public struct PlanTotals: Sendable, Hashable {
     public var bytesReused: Int64 = 0
     /// Bytes that are copied within the tree.
     public var bytesToCopy: Int64 = 0
-    /// Requests at least.
+    /// How many requests are made at least.
     public var requests = 0
-    /// Orphans that are left.
+    /// How many orphans stay.
     public var orphans = 0
-    /// The entries of lists that were not taken.
+    /// The entries of lists that mirror did not take into the manifests.
     public var leftOut: [LeftOutEntry] = []
 
     /// The totals of a plan's steps.
@@ -189,9 +196,9 @@ public struct PlanTotals: Sendable, Hashable {
 }
 
 extension Plan {
-    /// Writes the plan as one JSON document, passing its bytes on in chunks of about 64 KiB.
+    /// Writes the plan as one JSON document, and gives it to `sink` in chunks of about 64 KiB.
     ///
-    /// - Parameter permission: whether its transfers may run now, where that depends on something.
+    /// - Parameter permission: whether transfers may run now. `nil` leaves this out.
     public func write(
         _ permission: PermissionStatus? = nil, to sink: ([UInt8]) throws -> Void
     ) rethrows {
@@ -239,7 +246,9 @@ extension Plan {
         json.member("offset", step.offset)
     }
 
-    /// The origin of a step's bytes, for people: a URL without its query, or a target.
+    /// Returns the origin of a step's bytes, for people: a URL without its query, or a target.
+    ///
+    /// Returns nil if the step brings no bytes.
     public func source(of step: Step) -> String? {
         switch step.means {
         case .transfer: resource(of: step)?.primary.url.description
@@ -272,15 +281,15 @@ extension PlanTotals {
     }
 }
 
-/// The action on one target, and its reason.
+/// The action on one target, and the reason for the action.
 public struct Step: Sendable, Hashable {
     /// The target.
     public var target: Target
     /// The manifest, as a position in the plan's list.
     public var manifest: Int
-    /// The resource, as a position in the manifest; nil for a target that is no longer wanted.
+    /// The resource, as a position in the manifest. `nil` means a target that is no longer wanted.
     public var resource: Int?
-    /// The action, its reason, and the bytes for it.
+    /// The action, its reason, and where its bytes come from.
     public var decision: Decision
     /// The size of the whole file in bytes, where known.
     public var size: Int64?
@@ -306,13 +315,13 @@ public struct Step: Sendable, Hashable {
         self.size = size
     }
 
-    /// The action.
+    /// What the step does.
     public var kind: Kind {
         get { decision.kind }
         set { decision = decision.with(kind: newValue) }
     }
 
-    /// Why.
+    /// Why the step does this.
     public var reason: Reason {
         get { decision.reason }
         set { decision = decision.with(reason: newValue) }
@@ -330,7 +339,7 @@ public struct Step: Sendable, Hashable {
         set { decision = decision.with(existing: newValue) }
     }
 
-    /// The decision, by the name that the plan prints.
+    /// The action of a step, by the name that the plan prints.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case conflict, edited, update, repair, revalidate, keep, move, copy, resume, evicted, fetch
         case remove
@@ -338,15 +347,15 @@ public struct Step: Sendable, Hashable {
 
     /// Where the bytes of a step come from.
     public enum Means: Sendable, Hashable {
-        /// Nothing is to be brought.
+        /// The step brings no bytes.
         case nothing
-        /// The file that is there gets a row, or its row a new stamp.
+        /// The file that is there gets a row, or its row gets a new stamp.
         case adoption(sha256: Digest)
-        /// The network: from where a part ends, and only if the source has another version.
+        /// A source gives the bytes after `part`, or confirms that it still has `ifChangedSince`.
         indirect case transfer(part: PartRecord?, ifChangedSince: LocalVersion?)
-        /// Bytes elsewhere in the tree.
+        /// The bytes are copied from another target in the tree.
         case copy(of: Target)
-        /// An orphan, which is renamed.
+        /// An orphan is renamed to the target.
         case move(of: Target)
         /// The target is removed.
         case removal
@@ -354,34 +363,35 @@ public struct Step: Sendable, Hashable {
 
     /// The file at a target when its step is decided.
     public enum ExistingFile: Sendable, Hashable {
-        /// Nothing.
+        /// No file.
         case nothing
-        /// The version that mirror put there; its stamp as seen now.
+        /// The version that mirror put there, with the file's stamp as it is now.
         case ours(FileStamp, sha256: Digest)
-        /// That version, and everything else about it as it was recorded; the step relies on no more.
+        /// The version that mirror put there, with the stamp of its row. The step needs no more.
         case recorded(sha256: Digest)
-        /// Bytes that mirror did not put there, which are not to be lost; no digest if they cannot be
-        /// read.
+        /// Bytes that mirror did not put there and must not lose.
+        ///
+        /// The digest is nil if the bytes were not read.
         case foreign(FileStamp, sha256: Digest?)
-        /// Bytes that mirror did not put there, in an area where drift is mended: replaced.
+        /// Bytes that mirror did not put there, in an area where mirror replaces such bytes.
         case drifted(FileStamp)
-        /// Something that cannot be replaced.
+        /// An entry that mirror does not replace.
         case obstacle(FileKind)
     }
 
-    /// The offset in bytes at which a transfer continues; 0 when it begins at the start.
+    /// The offset in bytes at which a transfer continues; 0 if it begins at the start.
     public var offset: Int64 {
         if let part { return part.loggedLength }
         return 0
     }
 
-    /// Bytes of a part that need not be fetched; at least `offset`.
+    /// The bytes of a part that need not be fetched again; at least `offset`.
     public var reusableBytes: Int64 {
         if let part { return part.loggedBytes }
         return 0
     }
 
-    /// Whose row in the index the step depends on: that of the file it copies or moves, or its own.
+    /// The target whose row the step needs: the file that it copies or moves, or its own target.
     package var rowTarget: Target {
         switch means {
         case .copy(let source), .move(let source): source
@@ -389,8 +399,9 @@ public struct Step: Sendable, Hashable {
         }
     }
 
-    /// The stamp that the file at the target had when the step was decided; nil where that is its row's,
-    /// or where no file was there.
+    /// The stamp of the file at the target when the step was decided.
+    ///
+    /// `nil` means that the row has this stamp, or that no file was there.
     package var seen: FileStamp? {
         switch existing {
         case .ours(let stamp, _), .foreign(let stamp, _), .drifted(let stamp): stamp
@@ -398,10 +409,10 @@ public struct Step: Sendable, Hashable {
         }
     }
 
-    /// Whether the file stays as it is, and nothing is to be said about it.
+    /// Whether the file stays as it is, and the step does nothing.
     package var isKept: Bool { kind == .keep && means == .nothing }
 
-    /// Whether a request is made.
+    /// Whether the step is a transfer.
     public var needsNetwork: Bool {
         if case .transfer = means { return true }
         return false

@@ -1,18 +1,18 @@
 /// The bytes that a plan writes to one file system, compared with the free space there.
 ///
-/// An unknown size counts as nothing. But if fewer bytes are left than must stay free, there is no
-/// room for a file of unknown size either.
+/// An unknown size counts as 0 bytes. But if fewer bytes are free than must stay free, not even a
+/// file of unknown size fits.
 package struct SpaceDemand: Sendable, Hashable {
-    /// Bytes, as far as they are known.
+    /// The bytes to write, as far as sizes are known.
     package private(set) var bytes: Int64 = 0
     private var unknown = 0
     private var files = 0
     private var first: Target?
 
-    /// Nothing yet.
+    /// A demand for no bytes.
     package init() {}
 
-    /// Adds a file and the number of bytes that will be written for it; nil is not known.
+    /// Adds a file and the bytes that will be written for it. `nil` means an unknown size.
     package mutating func add(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
         if first == nil { first = target() }
@@ -20,7 +20,7 @@ package struct SpaceDemand: Sendable, Hashable {
         if let bytes { self.bytes = self.bytes.addingSaturated(bytes) } else { unknown += 1 }
     }
 
-    /// Makes room for one more file for a while: the largest of those that pass through.
+    /// Adds a file that needs its bytes here only for a while. The largest such file counts.
     package mutating func passThrough(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
         if first == nil { first = target() }
@@ -28,12 +28,12 @@ package struct SpaceDemand: Sendable, Hashable {
         if let bytes { self.bytes = max(self.bytes, bytes) } else { unknown += 1 }
     }
 
-    /// Why it does not fit; nil when it does.
+    /// Returns the error if the bytes do not fit. Returns nil if they fit.
     ///
     /// - Parameters:
-    ///   - place: the file system, as people know it: a folder on it.
+    ///   - place: the file system, named by a folder on it.
     ///   - available: bytes that may still be written there.
-    ///   - least: bytes that stay free.
+    ///   - least: bytes that must stay free.
     package func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
         guard let first, available < bytes.addingSaturated(least) else { return nil }
         let others = files - 1
@@ -48,17 +48,18 @@ package struct SpaceDemand: Sendable, Hashable {
     }
 }
 
-/// How many files a run may remove before it is taken for a mistake.
+/// How many files a run may remove. A run with more removals is taken for a mistake, and refused.
 public enum DeleteLimit: Sendable, Hashable {
     /// At most this number.
     case count(Int)
-    /// At most this percentage of the files that the manifest owned.
+    /// At most this percentage of the files that the manifest owns.
     case percent(Int)
-    /// The default: half of more than ten files, and none at all for a
-    /// manifest that names no resource.
+    /// The default: at most half of the owned files, or all of them if they are ten or fewer.
+    ///
+    /// A manifest without resources may remove no file.
     case whenOmitted
 
-    /// Reads `10` or `25%`; nil for anything else.
+    /// Reads `10` or `25%`. Returns nil for any other text.
     public init?(text: String) {
         let isPercentage = text.hasSuffix("%")
         let digits = isPercentage ? text.dropLast() : text[...]

@@ -20,7 +20,7 @@ public enum Reason: Sendable, Hashable {
     case dueWithoutValidator(DueCause, at: Instant)
     case drifted
     case partAvailable(bytes: Int64)
-    // Other people's bytes.
+    // Bytes that mirror did not put there.
     case edited
     case editedAndDue
     case editedAndChanged
@@ -40,7 +40,7 @@ public enum Reason: Sendable, Hashable {
     case sameBytes
     case unreachable(FailureCode)
     case requestShared(with: Target)
-    // Why nothing was asked.
+    // Why no source was asked.
     case deferred(Deferral)
     // Why a file is not kept.
     case overQuota(of: Int64, size: Int64?)
@@ -48,7 +48,7 @@ public enum Reason: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The word that scripts may rely on.
+    /// The reason as a word that scripts may rely on.
     public var code: String {
         switch self {
         case .intact: "intact"
@@ -94,7 +94,7 @@ extension Reason {
         }
     }
 
-    /// A sentence that says why, with the values that decided.
+    /// The reason as a sentence, with the values that decided.
     public var because: String {
         switch self {
         case .intact: "unchanged since mirror put it there"

@@ -2,20 +2,20 @@
 ///
 /// A rule looks at the wanted resource, the row of the index, and the existing file.
 ///
-/// The order of the rules is the order of `step(for:now:)`: obstacles, right files, files of the user,
+/// The order of the rules is that of `step(for:now:)`: obstacles, right files, files of the user,
 /// outdated files, and last missing files.
 package struct Reconciler: Sendable {
     /// Whether every unpinned file is treated as due.
     package var everythingIsDue = false
-    /// Targets that are treated as not there.
+    /// Targets that are treated as if no file were there.
     package var refetched: Set<Target> = []
     /// Whether orphans are removed, and so may be renamed instead of copied.
     package var prunes = false
 
-    /// The defaults: due files are asked for, orphans are left.
+    /// Makes a reconciler that asks only about due files, and leaves orphans.
     package init() {}
 
-    /// The step for a wanted resource.
+    /// Returns the decision for a wanted resource.
     package func step(for situation: Situation, now: Instant) -> Decision {
         switch situation.file {
         case .other(let kind):
@@ -43,8 +43,10 @@ package struct Reconciler: Sendable {
         }
     }
 
-    /// A file that the index does not know: adopted if its bytes are the wanted ones, otherwise the
-    /// user's, and never lost.
+    /// Decides about a file that the index does not know.
+    ///
+    /// The file is adopted if its bytes are the wanted ones. Otherwise it is the user's, and never
+    /// lost.
     private func untracked(_ situation: Situation, _ stamp: FileStamp) -> Decision {
         if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
         let existing = existing(situation, stamp)
@@ -57,7 +59,7 @@ package struct Reconciler: Sendable {
             : Decision(.conflict, .untracked, means: source(situation), existing: existing)
     }
 
-    /// A file whose bytes are those that mirror put there.
+    /// Decides about a file whose bytes are those that mirror put there.
     private func intact(
         _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
     ) -> Decision {
@@ -65,7 +67,7 @@ package struct Reconciler: Sendable {
         if let reason = situation.reasonRecordIsOutdated {
             return Decision(.update, reason, means: source(situation), existing: existing)
         }
-        // A digest that was declared since says as much of the bytes as their server would.
+        // A newly declared digest proves as much about the bytes as the server's answer would.
         if situation.resource.pin == nil, everythingIsDue || !situation.isNewlyProven {
             let freshness = Freshness.judge(
                 situation.resource.refresh, record: record, now: now,
@@ -101,14 +103,16 @@ package struct Reconciler: Sendable {
             row: record)
     }
 
-    /// The step for a file that is as its row says, and fresh until an instant or for ever.
+    /// Returns the decision to keep a file that is as its row says.
+    ///
+    /// The file is fresh until `end`. `nil` means that it is fresh for ever.
     private static func keeping(_ sha256: Digest, freshUntil end: Instant?) -> Decision {
         Decision(
             .keep, end.map { .fresh(until: $0) } ?? .intact, means: .nothing,
             existing: .recorded(sha256: sha256))
     }
 
-    /// Why the row of a file that is as it was is written again.
+    /// Returns why the row of an unchanged file is written again.
     private func reasonToWrite(_ situation: Situation, _ record: IndexRecord) -> Reason {
         if record.owners != situation.owners {
             return situation.owners.isShared
@@ -119,7 +123,7 @@ package struct Reconciler: Sendable {
             ? .proven : .modeChanged(isExecutable: situation.resource.isExecutable)
     }
 
-    /// A file that changed since mirror put it there.
+    /// Decides about a file that changed since mirror put it there.
     private func drifted(
         _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
     ) -> Decision {
@@ -129,7 +133,7 @@ package struct Reconciler: Sendable {
                 .repair, .drifted, means: source(situation), existing: .drifted(stamp))
         }
         let existing = existing(situation, stamp)
-        // An unknown source does not say that another version is wanted; asking would tell.
+        // An unknown source does not prove that another version is wanted. A request would show it.
         if let reason = situation.reasonRecordIsOutdated, reason != .sourceUnknown {
             return Decision(
                 .conflict, .editedAndChanged, means: source(situation), existing: existing)
@@ -139,8 +143,8 @@ package struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
         {
-            // The version is passed on even if it makes no condition: if the server sends the same
-            // bytes, nothing has changed.
+            // The version is passed on even if a request cannot name it as a condition. If the
+            // server sends the same bytes, nothing has changed.
             return Decision(
                 .edited, .editedAndDue,
                 means: .transfer(part: situation.fittingPart, ifChangedSince: record.version),
@@ -149,16 +153,17 @@ package struct Reconciler: Sendable {
         return Decision(.edited, .edited, means: .nothing, existing: existing)
     }
 
-    /// Bytes for a target that has none: from the tree where they are, else from where a part ends,
-    /// else from the start.
+    /// Decides how a target without a file gets its bytes.
+    ///
+    /// They come from the tree if they are there. Otherwise a source gives them; a part is
+    /// continued.
     private func arrival(_ situation: Situation) -> Decision {
         if refetched.contains(situation.resource.target) {
             return Decision(
                 .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
                 existing: .nothing)
         }
-        // If everything is to be asked for, no orphan is renamed, because no request would be made
-        // for it.
+        // If every unpinned file is due, no orphan is renamed, because a rename makes no request.
         if let orphan = situation.fittingOrphan,
             situation.resource.pin != nil || !everythingIsDue
         {
@@ -192,7 +197,7 @@ package struct Reconciler: Sendable {
             existing: .ours(stamp, sha256: sha256))
     }
 
-    /// Whether the bytes at the target are mirror's or the user's.
+    /// Returns whose bytes are at the target: mirror's or the user's.
     private func existing(_ situation: Situation, _ stamp: FileStamp) -> Step.ExistingFile {
         if situation.isIntact, let record = situation.record {
             return .ours(stamp, sha256: record.sha256)
@@ -203,7 +208,7 @@ package struct Reconciler: Sendable {
         return .foreign(stamp, sha256: situation.digests.first)
     }
 
-    /// Bytes in the tree, else the network.
+    /// Returns where the bytes come from: from the tree if they are there, else from a source.
     private func source(_ situation: Situation) -> Step.Means {
         situation.localSource.map { .copy(of: $0) } ?? transfer(situation)
     }
@@ -219,22 +224,24 @@ package struct Reconciler: Sendable {
 
 /// The reconciler's decision for one situation.
 ///
-/// An object: the steps of a plan are read and passed on very often, and a copy then counts one
+/// It is a class: the steps of a plan are read and passed on very often, and a copy then counts one
 /// reference.
 public final class Decision: Sendable {
-    /// The action.
+    /// What the step does.
     public let kind: Step.Kind
-    /// Why.
+    /// Why the step does this.
     public let reason: Reason
     /// Where the bytes come from.
     public let means: Step.Means
-    /// The existing file.
+    /// The existing file, as far as the step relies on it.
     public let existing: Step.ExistingFile
-    /// The version that a conditional request is about.
+    /// The version that a request asks about. `nil` means that the request asks about no version.
     let local: LocalVersion?
     /// Whether a transfer continues a part.
     let hasPart: Bool
-    /// The row of the file that a source is asked about, as it was when the plan was made.
+    /// The row of an unchanged file that a source is asked about, as it was in the scan.
+    ///
+    /// `nil` for all other decisions.
     let row: IndexRecord?
 
     init(
@@ -253,11 +260,11 @@ public final class Decision: Sendable {
         }
     }
 
-    /// The decision that nearly all steps of a first run share: nothing is there, so all is fetched.
+    /// The decision that nearly all steps of a first run share: no file is there, so it is fetched.
     package static let plainFetch = Decision(
         .fetch, .missing, means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing)
 
-    /// The same decision with another action, reason, origin or file.
+    /// Returns the same decision with another action, reason, means or file.
     func with(
         kind: Step.Kind? = nil, reason: Reason? = nil, means: Step.Means? = nil,
         existing: Step.ExistingFile? = nil
@@ -269,14 +276,14 @@ public final class Decision: Sendable {
 }
 
 extension Decision: Hashable {
-    /// Whether all four are equal; the row goes with them.
+    /// Whether action, reason, means and file are equal. Then the rows are equal too.
     public static func == (left: Decision, right: Decision) -> Bool {
         left === right
             || left.kind == right.kind && left.reason == right.reason && left.means == right.means
                 && left.existing == right.existing
     }
 
-    /// Hashes all four.
+    /// Hashes action, reason, means and file.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         hasher.combine(reason)

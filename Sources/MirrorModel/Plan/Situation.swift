@@ -1,34 +1,36 @@
 /// Everything that decides the step of one wanted resource.
 ///
-/// A situation is made from the manifest, the index, one look at the tree and nothing else; in
-/// particular no server is asked.
+/// A situation is made from the manifest, the index and one look at the tree. No server is asked.
 package struct Situation: Sendable {
     /// The wanted resource.
     package var resource: Resource
-    /// The owner: the manifest's name, or its substitute where it has none.
+    /// The owner: the manifest's name, or the substitute for a manifest without a name.
     package var owner: String
     /// The owners of the target once the step is done.
     package var owners: Owners
-    /// The keys of the resource's sources, in their order.
+    /// The keys of the resource's sources, in the order of the sources.
     package var sources: [SourceKey]
-    /// The index's row of the target.
+    /// The index's row of the target. `nil` means that there is no row.
     package var record: IndexRecord?
     /// The file at the target.
     package var file: LocalFile = .absent
-    /// Digests of the file, sha256 first, where it was read: because its stamp is not the
-    /// record's, the index does not know it, or a digest of another algorithm is declared.
+    /// Digests of the file, sha256 first. Empty if the file was not read.
+    ///
+    /// The scan reads a file whose stamp is not the record's, and one that the index does not know.
+    /// It also reads one for which a digest of another algorithm is declared.
     package var digests: [Digest] = []
-    /// Whether the file had to be read and could not be: the disk or its mode refused, or it did not
-    /// stay the same.
+    /// Whether the file had to be read and could not be read.
+    ///
+    /// The disk or the file's mode refused, or the file changed during the read.
     package var isUnreadable = false
     /// The parts that the index knows for the target.
     package var parts: [PartRecord] = []
-    /// Where in the tree the pinned bytes are, unchanged since mirror put them there.
+    /// The target of an unchanged file of mirror's that has the pinned bytes, if there is one.
     package var localSource: Target?
-    /// An unchanged orphan of the same manifest that has the bytes.
+    /// An unchanged orphan of the same manifest that has the bytes, if there is one.
     package var orphan: IndexRecord?
 
-    /// Takes the wanted resource; by default nothing is known and nothing is there.
+    /// Takes the wanted resource. By default there is no file, no row and no part.
     package init(resource: Resource, owner: String, sources: [SourceKey]) {
         self.resource = resource
         self.owner = owner
@@ -38,20 +40,20 @@ package struct Situation: Sendable {
 }
 
 extension Situation {
-    /// The file's bytes are those that mirror put there.
+    /// Whether the file's bytes are those that mirror put there.
     var isIntact: Bool {
         guard let record, case .file(let stamp) = file else { return false }
         return digests.first.map { $0 == record.sha256 } ?? (stamp == record.stamp)
     }
 
-    /// The file's bytes are those that mirror put there, and so is everything else about it.
+    /// Whether the file's bytes, stamp, owners and mode are those that the record has or gets.
     var isUntouched: Bool {
         guard let record, case .file(let stamp) = file else { return false }
         return isIntact && stamp == record.stamp && record.owners == owners
             && record.isExecutable == resource.isExecutable
     }
 
-    /// The file was read, and that proved its bytes by a digest that the record does not know yet.
+    /// Whether a read proved the file's bytes by a digest that the record does not know yet.
     var isNewlyProven: Bool {
         guard holdsDeclaredBytes, let declared = resource.digests.first, let record else {
             return false
@@ -60,11 +62,12 @@ extension Situation {
         return record.digest(of: declared.algorithm) == nil
     }
 
-    /// The file was read, and its bytes are of the digest and size that pin the resource.
+    /// Whether the file was read and has the digest and size that pin the resource.
     var holdsPinnedBytes: Bool { resource.pin != nil && holdsDeclaredBytes }
 
-    /// The file was read, and its bytes are of the declared size and of the strongest declared digest,
-    /// which may be a weak one.
+    /// Whether the file was read and has the declared size and the strongest declared digest.
+    ///
+    /// This digest may be a weak one.
     private var holdsDeclaredBytes: Bool {
         guard let declared = resource.digests.first, case .file(let stamp) = file else {
             return false
@@ -72,21 +75,23 @@ extension Situation {
         return digests.contains(declared) && (resource.size ?? stamp.size) == stamp.size
     }
 
-    /// The file may be the user's, and it was not read: it appeared or changed between two looks.
+    /// Whether a file that may be the user's was not read.
+    ///
+    /// The file appeared or changed between two looks, or could not be read.
     var isUnread: Bool {
         guard case .file(let stamp) = file, digests.isEmpty else { return false }
         guard let record, !isUnreadable else { return true }
         return resource.target.area == .documents && stamp != record.stamp
     }
 
-    /// Why the recorded version is not the wanted one; nil when it is.
+    /// Why the recorded version is not the wanted one. `nil` means that it is the wanted one.
     var reasonRecordIsOutdated: Reason? {
         guard let record else { return nil }
         if let (known, declared) = contradiction(of: record) {
             return .digestChanged(from: known, to: declared)
         }
         if let pin = resource.pin, !resource.digests.contains(where: record.isProven) {
-            // The record knows none of the algorithms; its bytes tell, if they are still there.
+            // The record knows none of the declared digests. A digest of the intact file decides.
             let read = isIntact ? digests.first { $0.algorithm == pin.algorithm } : nil
             if read != pin { return .digestChanged(from: read ?? record.sha256, to: pin) }
         } else if let (read, declared) = weakContradiction(of: record) {
@@ -101,7 +106,9 @@ extension Situation {
             ? nil : sources.first.map { .sourceChanged(to: $0) }
     }
 
-    /// A known digest that a declared one contradicts; beside a pin the weak ones do not count.
+    /// Returns a known digest that a declared one contradicts. Returns nil if all agree.
+    ///
+    /// If the resource has a pin, its weak digests do not count.
     private func contradiction(of record: IndexRecord) -> (known: Digest, declared: Digest)? {
         for declared in resource.digests where declared.algorithm.isStrong || resource.pin == nil {
             if let known = record.digest(of: declared.algorithm), known != declared {
@@ -111,8 +118,9 @@ extension Situation {
         return nil
     }
 
-    /// A weak digest that nothing stronger stands beside, and that the record does not know: that of the
-    /// intact file, where it is another one.
+    /// Returns the digest of the intact file if it differs from the declared weak digest.
+    ///
+    /// Returns nil if the resource has a pin, or if the record knows a digest of this algorithm.
     private func weakContradiction(of record: IndexRecord) -> (read: Digest, declared: Digest)? {
         guard resource.pin == nil, isIntact, let declared = resource.digests.first,
             record.digest(of: declared.algorithm) == nil,
@@ -122,8 +130,10 @@ extension Situation {
         return (read, declared)
     }
 
-    /// The orphan, if its bytes are the wanted ones: by the pin, or, where nothing is pinned, because
-    /// the same source vouched for them with a strong validator.
+    /// The orphan, if its bytes are the wanted ones.
+    ///
+    /// The pin proves the bytes. Without a pin, the same source must have vouched for them with a
+    /// strong validator.
     var fittingOrphan: IndexRecord? {
         guard let orphan, (resource.size ?? orphan.stamp.size) == orphan.stamp.size,
             contradiction(of: orphan) == nil
@@ -131,16 +141,17 @@ extension Situation {
         if resource.pin != nil {
             return resource.digests.contains(where: orphan.isProven) ? orphan : nil
         }
-        // The answer to a POST depends on its body, which a source's key does not hold.
+        // The answer to a POST depends on the request's body, which the key of a source does not
+        // hold.
         guard resource.method == .get, orphan.validators.strong != nil,
             let source = orphan.provenance?.source, sources.contains(source)
         else { return nil }
         return orphan
     }
 
-    /// The part that may be continued, the one with the most bytes; nil when none fits.
+    /// The part with the most bytes that may be continued. `nil` means that no part fits.
     var fittingPart: PartRecord? {
-        // Mostly there is none; a closure would take a copy of all that the situation says.
+        // Most situations have no part, and the closure below would copy the whole situation.
         guard !parts.isEmpty, resource.method == .get else { return nil }
         return parts.filter(fits).max { $0.loggedBytes < $1.loggedBytes }
     }
@@ -160,8 +171,9 @@ extension Situation {
 }
 
 extension Situation {
-    /// Whether those that want the target own it already, and it is the version that they want: then
-    /// the other owners have agreed before.
+    /// Whether all manifests that want the target own it already, in the version that they want.
+    ///
+    /// Then the other owners have agreed before.
     package func isSettledAmongOwners(_ wanting: [String]) -> Bool {
         guard let record, wanting.allSatisfy(record.owners.contains), resource.pin != nil else {
             return false
@@ -171,7 +183,7 @@ extension Situation {
     }
 }
 
-/// A file's size, times and inode; equal stamps mean that its bytes were not touched.
+/// A file's size, times and inode. Equal stamps mean that the file's bytes were not touched.
 public struct FileStamp: Sendable, Hashable {
     /// The size in bytes.
     public var size: Int64
@@ -193,11 +205,11 @@ public struct FileStamp: Sendable, Hashable {
 
 /// The result of a look at a target.
 package enum LocalFile: Sendable, Hashable {
-    /// Nothing.
+    /// No file.
     case absent
     /// A regular file.
     case file(FileStamp)
-    /// Something that mirror neither replaces nor follows: a folder, a symbolic link, a device.
+    /// An entry that mirror neither replaces nor follows: a folder, a symbolic link, a device.
     case other(FileKind)
 }
 
@@ -214,12 +226,12 @@ public enum FileKind: String, Sendable, Hashable {
 
 /// Whether the source of an existing file is asked again.
 public enum Freshness: Sendable, Hashable {
-    /// Not yet: until then, or for ever.
+    /// mirror does not ask the source before `until`. If `until` is nil, mirror never asks.
     case fresh(until: Instant?)
-    /// Now, and why.
+    /// mirror asks the source now, for this cause.
     case due(DueCause)
 
-    /// What makes an unpinned file due; a pinned one is never asked about.
+    /// Decides whether an unpinned file is due. mirror never asks about a pinned file.
     public static func judge(
         _ refresh: Refresh, record: IndexRecord, now: Instant, everythingIsDue: Bool = false
     ) -> Freshness {
@@ -228,8 +240,7 @@ public enum Freshness: Sendable, Hashable {
             refresh, confirmedAt: record.confirmedAt, freshUntil: record.freshUntil, now: now)
     }
 
-    /// What makes a file due that was confirmed at an instant, and whose answer was to be fresh until
-    /// another one.
+    /// Decides whether a file is due; `freshUntil` is the time until which its answer is fresh.
     package static func judge(
         _ refresh: Refresh, confirmedAt: Instant, freshUntil: Instant?, now: Instant
     ) -> Freshness {
@@ -238,7 +249,7 @@ public enum Freshness: Sendable, Hashable {
         case .never: return .fresh(until: nil)
         case .after, .http: break
         }
-        // A confirmation from the future says that a clock was wrong: one request tells the truth.
+        // A confirmation from the future shows that a clock was wrong. One request sets it right.
         guard confirmedAt <= now else { return .due(.clockWentBack) }
         if case .after(let seconds) = refresh {
             let end = confirmedAt.advanced(bySeconds: seconds)
@@ -253,7 +264,7 @@ public enum Freshness: Sendable, Hashable {
 extension IndexRecord {
     /// Whether the last confirmation is at most this many seconds old.
     ///
-    /// A confirmation from the future shows a wrong clock and no age: it could count as
+    /// A confirmation from the future shows a wrong clock and no age. Such a file could count as
     /// young for as many years as the clock was off.
     public func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
         confirmedAt <= now && now.seconds(since: confirmedAt) <= seconds
@@ -266,9 +277,9 @@ public enum DueCause: Sendable, Hashable {
     case always
     /// The caller asked for everything to be treated as due.
     case asked
-    /// The manifest's `refresh`, in seconds, ended at an instant.
+    /// The lifetime of the manifest's `refresh`, in seconds, ended at `since`.
     case age(since: Instant, lifetime: Int64)
-    /// `refresh` is `http`, and the lifetime that the server gave, in seconds, ended at an instant.
+    /// `refresh` is `http`, and the lifetime that the server gave, in seconds, ended at `since`.
     case expired(since: Instant, lifetime: Int64)
     /// `refresh` is `http`, and the server gave no lifetime.
     case noLifetime

@@ -1,10 +1,10 @@
-/// The steps of a plan in the order of their targets' bytes: eight bytes for one that says nothing new.
+/// The steps of a plan in the order of their targets' bytes, most of them in eight bytes.
 ///
 /// Most of a million files stay as they are, and most of the others are simply fetched. Such a step
-/// says nothing that its manifest's resource does not, so the list keeps only the resource's position
-/// and builds the step on demand. An adopted file also keeps its stamp, a file kept without a pin keeps
-/// its row's facts, and a removed file keeps its position among the orphans. The list stores every
-/// other step whole.
+/// follows from the resource of its manifest. So the list keeps only the resource's position, and
+/// builds the step on demand. An adopted file also keeps its stamp, and a file kept without a pin
+/// keeps its row's facts. A removed file keeps its position among the orphans. The list stores
+/// every other step whole.
 public struct StepList: Sendable {
     private var tables: [ResourceTable]
     private var owners: [String]
@@ -13,24 +13,24 @@ public struct StepList: Sendable {
     private var adoptions = BlockArray<Adoption>()
     private var unpinned = BlockArray<UnpinnedKeep>()
     private var others = BlockArray<Step>()
-    /// The owners that adopted files were of before.
+    /// The owners that the reasons of adoptions name, each with a number.
     private var formerOwners = InternTable<String>()
-    /// How many steps leave a file as it is and say nothing that its resource does not.
+    /// How many steps leave a file as it is and follow from their resource alone.
     public private(set) var plainKeeps = 0
 
-    /// A list that puts steps together from the resources of manifests.
+    /// Makes an empty list that builds steps from the resources of `manifests`.
     public init(of manifests: [Manifest] = []) {
         tables = manifests.map(\.resources)
         owners = manifests.map(\.owner)
     }
 
-    /// A list of steps as they are.
+    /// Makes a list that stores steps whole.
     public init(_ steps: some Sequence<Step>) {
         self.init()
         for step in steps { append(step) }
     }
 
-    /// Adds a step at the end, in the shortest form that says the same.
+    /// Adds a step at the end, in its shortest form.
     public mutating func append(_ step: Step) {
         guard let resource = step.resource, tables.indices.contains(step.manifest),
             tables[step.manifest].indices.contains(resource)
@@ -50,25 +50,26 @@ public struct StepList: Sendable {
         appendWhole(step)
     }
 
-    /// Adds a step that has no shorter form.
+    /// Adds a step in its whole form.
     package mutating func appendWhole(_ step: Step) {
         entries.append(StepSlot(.other, others.count))
         others.append(step)
     }
 
-    /// Adds the step for a file that stays as it is; its resource must be pinned by one sha256 and
-    /// have a size.
+    /// Adds the step for a file that stays as it is.
+    ///
+    /// The resource must be pinned by one sha256 and have a size.
     package mutating func appendPlainKeep(manifest: Int, resource: Int) {
         entries.append(StepSlot(.keep, resource, manifest: manifest))
         plainKeeps += 1
     }
 
-    /// Adds the step that fetches a resource whole, because nothing is there and nothing is known.
+    /// Adds the step that fetches a resource whole, because no file, row or part is there.
     package mutating func appendPlainFetch(manifest: Int, resource: Int) {
         entries.append(StepSlot(.fetch, resource, manifest: manifest))
     }
 
-    /// Takes the orphans that `appendRemoval` names by their positions; there must be none before.
+    /// Sets the orphans that `appendRemoval` names by position. There must be none before.
     package mutating func take(_ orphans: OrphanTable) { self.orphans = orphans }
 
     /// Adds the step that removes an orphan.
@@ -76,10 +77,11 @@ public struct StepList: Sendable {
         entries.append(StepSlot(.removal, position))
     }
 
-    /// Adds the steps of a list over the same manifests, and frees that list as it goes.
+    /// Adds the steps of a list over the same manifests, and frees that list's storage on the way.
     package mutating func append(contentsOf list: consuming StepList) {
         if isEmpty, orphans.isEmpty { return self = list }
-        // Together they might have more owners than there are numbers for, and orphans have theirs.
+        // Together the lists may have more owners than numbers, and orphans have their own
+        // positions.
         if formerOwners.values.count + list.formerOwners.values.count > Adoption.mostOwners
             || !list.orphans.isEmpty
         {
@@ -123,7 +125,7 @@ public struct StepList: Sendable {
         entries.append(entry)
     }
 
-    /// Puts another step in the place of one.
+    /// Replaces the step at a position.
     package mutating func replace(at position: Int, with step: Step) {
         let old = entries[position]
         switch old.kind {
@@ -135,8 +137,7 @@ public struct StepList: Sendable {
         others.append(step)
     }
 
-    /// Whether the step at a position leaves a file as it is and says nothing that its resource
-    /// does not.
+    /// Whether the step at a position leaves a file as it is and follows from its resource alone.
     public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
 
     /// Whether the step at a position removes a file.
@@ -146,7 +147,7 @@ public struct StepList: Sendable {
             || entry.kind == .other && others[Int(entry.position)].means == .removal
     }
 
-    /// Whether the step at a position removes a file for room.
+    /// Whether the step at a position removes a file for lack of room.
     package func isEviction(at position: Int) -> Bool {
         let entry = entries[position]
         guard entry.kind == .other else { return false }
@@ -169,10 +170,10 @@ public struct StepList: Sendable {
         return list
     }
 
-    /// The resource that a step fetches whole because nothing is there; nil for other steps. Most
-    /// steps of a first run are of this form, and this call builds none of them.
+    /// Returns the resource that a step fetches whole because nothing is there, and its size.
     ///
-    /// The size is the declared one, in bytes.
+    /// Returns nil for other steps. Most steps of a first run have this form, and this call builds
+    /// none of these steps. The size is the declared one, in bytes.
     package func plainFetch(at position: Int) -> (manifest: Int, resource: Int, size: Int64?)? {
         let entry = entries[position]
         guard entry.kind == .fetch else { return nil }
@@ -180,23 +181,23 @@ public struct StepList: Sendable {
         return (entry.manifest, resource, tables[entry.manifest].expectedSize(at: resource))
     }
 
-    /// The row of a step, as far as it is known: a plain fetch is of a target without one.
+    /// Returns what the plan knows of the row of a step's target. A plain fetch has no row.
     func plannedRow(at position: Int, of step: Step) -> PlannedRow {
         if entries[position].kind == .fetch { return .none }
         return step.decision.row.map { .row($0) } ?? .unread
     }
 
-    /// The area of a resource's target; the target itself is not built.
+    /// Returns the area of a resource's target without building the target.
     package func area(ofResource resource: Int, in manifest: Int) -> Area {
         tables[manifest].withPath(at: resource) {
             Target.area(ofPathBeginningWith: $0.first)
         }
     }
 
-    /// The positions of all steps but the plain keeps.
+    /// The positions of all steps except the plain keeps.
     public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
 
-    /// The target of one step; the step itself is not built.
+    /// Returns the target of a step without building the step.
     public func target(at position: Int) -> Target {
         let entry = entries[position]
         switch entry.kind {
@@ -212,7 +213,7 @@ public struct StepList: Sendable {
         }
     }
 
-    /// Which resource of which manifest one step is for; nil for a target that is no longer wanted.
+    /// Returns the manifest and resource of a step. Returns nil if the target is no longer wanted.
     package func resource(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
         switch entry.kind {
@@ -230,8 +231,9 @@ public struct StepList: Sendable {
         }
     }
 
-    /// Which resource of which manifest a step asks a server for; nil for a step without a request. The
-    /// step itself is not built.
+    /// Returns the manifest and resource of a step that sends a request, without building it.
+    ///
+    /// Returns nil if the step sends no request.
     package func request(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
         let asks =
@@ -240,7 +242,7 @@ public struct StepList: Sendable {
         return asks ? resource(at: position) : nil
     }
 
-    /// The position of the step for a target; nil when there is none.
+    /// Returns the position of the step for a target. Returns nil if there is no such step.
     public func position(of target: Target) -> Int? {
         let position = indices.first(sortedWhere: { self.target(at: $0) >= target })
         return position < count && self.target(at: position) == target ? position : nil
@@ -248,7 +250,7 @@ public struct StepList: Sendable {
 }
 
 extension StepList: RandomAccessCollection {
-    /// 0.
+    /// The position of the first step: 0.
     public var startIndex: Int { 0 }
     /// How many steps there are.
     public var endIndex: Int { entries.count }
@@ -267,7 +269,7 @@ extension StepList: RandomAccessCollection {
         case .adoption: if let step = step(adoptions[Int(entry.position)]) { return step }
         case .unpinned: if let step = step(unpinned[Int(entry.position)]) { return step }
         }
-        // Only steps whose resource has a digest were put in under these kinds.
+        // `append` uses these kinds only for resources that have a digest.
         preconditionFailure("a plain step without a digest")
     }
 
@@ -284,7 +286,9 @@ extension StepList: RandomAccessCollection {
             existing: .ours(orphan.stamp, sha256: orphan.sha256), size: orphan.stamp.size)
     }
 
-    /// The step that keeps what a resource is pinned by; nil where it has no digest, or several.
+    /// Returns the step that keeps a resource's file.
+    ///
+    /// Returns nil if the resource is not pinned by one sha256 alone.
     private func keep(manifest: Int, resource: Int) -> Step? {
         guard let sha256 = tables[manifest].onlyDigest(at: resource), sha256.algorithm == .sha256
         else { return nil }
@@ -314,13 +318,16 @@ extension StepList: RandomAccessCollection {
     }
 }
 
-/// A step in eight bytes: its form, and where the rest of it is.
+/// A step in eight bytes: its form, and the position of what the form refers to.
 struct StepSlot {
-    /// The position of the resource in its manifest, or of the step among the adoptions, the
-    /// unpinned keeps, the orphans or the others.
+    /// The position of what the form refers to.
+    ///
+    /// For a keep or a fetch this is the resource in its manifest. Otherwise it is the step among
+    /// the adoptions, the unpinned keeps, the orphans or the others.
     var position: UInt32
-    /// One of the four greatest numbers for those, or the manifest's number doubled, and 1
-    /// more for a fetch.
+    /// One of the four greatest numbers for an adoption, unpinned keep, removal or other step.
+    ///
+    /// Otherwise the manifest's position doubled for a keep, and 1 more for a fetch.
     private var form: UInt32
 
     enum Form { case keep, fetch, adoption, unpinned, removal, other }
@@ -351,8 +358,9 @@ struct StepSlot {
     }
 }
 
-/// The step for a file whose bytes are the wanted ones, but not its row: 32 bytes. The size is the
-/// resource's, and so is the digest.
+/// The step for a file that has the wanted bytes but not the right row, in 32 bytes.
+///
+/// The size and the digest are the resource's.
 struct Adoption: Sendable {
     private var manifestAndReason: UInt32
     let resource: UInt32
@@ -360,8 +368,7 @@ struct Adoption: Sendable {
     private let changed: Int64
     private let inode: UInt64
 
-    /// A reason is a number below 4,096: the first five stand for these reasons, the others for
-    /// former owners.
+    /// The reasons with the numbers 0 to 4. Greater numbers, below 4,096, stand for owners.
     private static let reasons: [Reason] = [
         .touched, .unrecorded, .modeChanged(isExecutable: false), .modeChanged(isExecutable: true),
         .proven,
@@ -370,7 +377,9 @@ struct Adoption: Sendable {
     /// How many owners have a number.
     static let mostOwners = (1 << 12) - reasons.count
 
-    /// Nil for steps of other kinds, and where a number is too great; `number` numbers owners.
+    /// Makes the short form of a step; `number` numbers owners.
+    ///
+    /// Returns nil for steps of other kinds, and if a number is too great.
     init?(_ step: Step, of resource: Int, number: (String) -> Int) {
         guard case .adoption = step.means, case .ours(let stamp, _) = step.existing else {
             return nil
@@ -389,13 +398,15 @@ struct Adoption: Sendable {
 
     private var reasonNumber: Int { Int(manifestAndReason & 0xFFF) }
 
-    /// Why the file is adopted; `owner` names an owner before by its number.
+    /// Returns why the file is adopted; `owner` returns the owner of a number.
     func reason(owner: (Int) -> String) -> Reason {
         let former = reasonNumber - Adoption.reasons.count
         return former < 0 ? Adoption.reasons[reasonNumber] : Adoption.reason(owner(former))
     }
 
-    /// The number of a reason that names owners; one bit tells former owners from present ones.
+    /// Returns the text of a reason that names owners; U+001F at its start marks present owners.
+    ///
+    /// Returns nil for other reasons.
     private static func label(of reason: Reason) -> String? {
         switch reason {
         case .ownedBefore(let owner): owner
@@ -410,7 +421,7 @@ struct Adoption: Sendable {
             : .ownedBefore(by: label)
     }
 
-    /// The same, with another number for the owner before.
+    /// Returns the same adoption with another number for the owner that its reason names.
     func renumbered(_ number: (Int) -> Int) -> Adoption {
         let former = reasonNumber - Adoption.reasons.count
         guard former >= 0 else { return self }
@@ -425,19 +436,20 @@ struct Adoption: Sendable {
     }
 }
 
-/// The step for a file that stays as it is though nothing pins it: 56 bytes. The digest and the size
-/// are what the index knows.
+/// The step for a file that stays as it is although no digest pins it, in 56 bytes.
+///
+/// The digest and the size are those that the index knows.
 struct UnpinnedKeep: Sendable {
     let manifest: UInt32
     let resource: UInt32
     let size: Int64
-    /// Milliseconds since the epoch until which the file is fresh; `forEver` where no request will follow.
+    /// Milliseconds since the epoch until which the file is fresh; `forEver` without an end.
     private let freshUntil: Int64
     private let sha256: (UInt64, UInt64, UInt64, UInt64)
 
     private static let forEver = Int64.max
 
-    /// Nil for steps of other kinds.
+    /// Returns nil for steps of other kinds.
     init?(_ step: Step, of resource: Int) {
         guard step.kind == .keep, step.means == .nothing, let size = step.size,
             case .recorded(let digest) = step.existing, digest.algorithm == .sha256

@@ -1,57 +1,57 @@
-/// A file of the tree as a caller sees it: where it is, how fresh, how sure.
+/// A file of the tree as a caller sees it: its place, its state, and how mirror knows its bytes.
 public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The manifests that it is of; nil for a file that the index does not know.
+    /// The manifests that own the file. `nil` means that the index does not know the file.
     public var owners: Owners?
     /// The result of a look at the file.
     public var state: State
-    /// The size in bytes; nil when it is not there.
+    /// The size in bytes. `nil` means that the file is not there.
     public var size: Int64?
     /// The sha256 of the bytes that mirror put there.
     public var sha256: Digest?
-    /// How those bytes were verified.
+    /// How the bytes that mirror put there were verified.
     public var verified: Verification?
-    /// Where they came from, without a query.
+    /// Where the bytes that mirror put there came from, without a query.
     public var source: String?
-    /// How far the validators that were sent with them identify them; nil without a source.
+    /// How far the validators sent with the bytes identify them. `nil` means no source.
     public var validator: ValidatorStrength?
-    /// When the source last confirmed them.
+    /// When the source last confirmed the bytes that mirror put there.
     public var confirmedAt: Instant?
-    /// Whether the source would be asked now; nil when no manifest at hand wants the file.
+    /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.
     public var freshness: Freshness?
-    /// Whether all manifests that own it are at hand and have names, and none names it any more.
+    /// Whether the owning manifests are all at hand and have names, and no longer name the file.
     public var isOrphan = false
-    /// Bytes of an unfinished download.
+    /// The bytes of an unfinished download for the target.
     public var partBytes: Int64 = 0
-    /// The target that a conflict copy had to make room at.
+    /// The target at which a conflict copy made room. `nil` for any other file.
     public var conflictOf: Target?
 
     /// The result of a look at a file.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// As mirror put it there.
+        /// The file is as mirror put it there.
         case intact
-        /// Other bytes, or not known whether: its stamp is another one, and it was not read.
+        /// The file has another stamp, and its bytes differ or were not read.
         case changed
-        /// Wanted or known, and not there.
+        /// The file is wanted or known, and is not there.
         case missing
-        /// Wanted and not there: it was left out because there was no room for it.
+        /// The file is wanted and not there, because it was left out for lack of room.
         case evicted
-        /// There, and the index does not know it.
+        /// The file is there, and the index does not know it.
         case untracked = "stranger"
-        /// Something that is not a regular file is there.
+        /// An entry that is no regular file is there.
         case obstructed
-        /// Made room for a new version; `mirror resolve` ends the conflict.
+        /// The file made room for a new version; `mirror resolve` ends the conflict.
         case conflict
     }
 
-    /// A file of which only its target and its state are known.
+    /// Makes a file of which only target and state are known.
     public init(target: Target, state: State) {
         self.target = target
         self.state = state
     }
 
-    /// A conflict copy.
+    /// Makes the file of a conflict copy.
     public init(_ copy: ConflictCopy) {
         self.init(target: copy.copy, state: .conflict)
         size = copy.size
@@ -68,7 +68,7 @@ extension Freshness {
         }
     }
 
-    /// When it ends, where that is known.
+    /// When the freshness ends, where this is known.
     public var end: Instant? {
         if case .fresh(let until) = self { return until }
         return nil
@@ -76,7 +76,7 @@ extension Freshness {
 }
 
 extension StoredFile {
-    /// Writes the file as one JSON object; keys that do not apply are null.
+    /// Writes the file as one JSON object. Keys that do not apply are null.
     public func write(to json: inout JSONWriter) {
         let names = owners?.names ?? []
         json.beginObject()
@@ -104,22 +104,22 @@ public struct Discrepancy: Sendable, Hashable {
     public var target: Target
     /// The kind of difference.
     public var kind: Kind
-    /// The digest that was expected; nil when none is known.
+    /// The digest that was expected. `nil` means that no digest is known.
     public var expected: Digest?
-    /// The digest of the present bytes; nil when nothing could be read.
+    /// The digest of the present bytes. `nil` means that they could not be read.
     public var actual: Digest?
 
     /// How a file differs.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Not there.
+        /// The file is not there.
         case missing
-        /// Its bytes differ from those that mirror put there.
+        /// The file's bytes differ from those that mirror put there.
         case changed
-        /// It has the bytes that mirror put there, but the manifest wants others.
+        /// The file has the bytes that mirror put there, but the manifest wants others.
         case outdated
-        /// Not known to the index.
+        /// The index does not know the file.
         case untracked = "stranger"
-        /// Not a regular file.
+        /// The entry at the target is no regular file.
         case obstructed
         /// The disk or the file's mode prevented reading, or the file changed while it was read.
         case unreadable
@@ -142,15 +142,17 @@ public struct VerifyReport: Sendable {
     public var files = 0
     /// How many bytes were read.
     public var bytes: Int64 = 0
-    /// How many files were left out for lack of room; they are not differences.
+    /// How many files were left out for lack of room. They do not count as differences.
     public var evicted = 0
     /// The differences, in the order of the targets' bytes.
     public var discrepancies: [Discrepancy] = []
 
-    /// Files that made room for a new version and wait to be resolved; they are not differences.
+    /// Files that made room for a new version, and whose conflicts are not resolved yet.
+    ///
+    /// They do not count as differences.
     public var conflicts: [ConflictCopy] = []
 
-    /// A report of nothing.
+    /// Makes an empty report.
     public init(root: String) { self.root = root }
 
     /// Writes the report as one JSON document.

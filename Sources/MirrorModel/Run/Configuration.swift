@@ -4,22 +4,24 @@ public struct Configuration: Sendable {
     public var jobs = 128
     /// The greatest number of transfers at once to one host.
     ///
-    /// Nil finds the number for each host by measuring: up to 64 connections, or 100 streams of
-    /// HTTP/2.
+    /// `nil`: mirror measures each host to find its number, up to 64 connections or 100 HTTP/2
+    /// streams.
     public var perHost: Int?
-    /// Connections for one large file; nil makes as many as raise the rate.
+    /// The number of connections for one large file. `nil` means as many as raise the rate.
     public var segments: Int?
     /// The rules for retries, waits, stalls and sizes.
     public var transfer = TransferPolicy()
-    /// Bytes a second over all transfers, which may differ by time of day; nil means no limit.
+    /// The most bytes a second over all transfers, which may differ by time of day.
+    ///
+    /// `nil` means no limit.
     public var rateLimit: RateLimit?
-    /// The number of received bytes after which a run ends; nil means no limit.
+    /// The number of received bytes after which a run ends. `nil` means no limit.
     public var transferLimit: Int64?
     /// Whether mirror uses a connection only if its address is public.
     public var publicAddressesOnly = false
-    /// Certificates to trust instead of the system's: a PEM file's path.
+    /// The path of a PEM file whose certificates mirror trusts instead of the system's.
     public var certificateAuthorities: String?
-    /// A netrc file's path; nil reads none.
+    /// The path of a netrc file. `nil` means that mirror reads no such file.
     public var netrc: String?
     /// The number of bytes that must stay free on each file system.
     public var leastFreeSpace: Int64 = 64 << 20
@@ -32,17 +34,19 @@ public struct Configuration: Sendable {
 
 /// The ranges that the numbers of a configuration or of options must be in.
 ///
-/// The options of the command are read into the same ranges, so only a program's numbers can be
-/// outside them.
+/// The command checks its options against the same ranges. So only a program that uses the library
+/// can pass a number outside them.
 extension Configuration {
-    /// Numbers of things that a run has at once: memory and descriptors end far below.
+    /// The range for numbers of connections and transfers at once.
+    ///
+    /// Memory and descriptors run out far below its upper bound.
     package static let counts = 1...(1 << 20)
-    /// Seconds of a wait.
+    /// The range for the length of a wait, in seconds.
     package static let seconds: ClosedRange<Int64> = 0...DurationText.longest
-    /// Numbers of bytes, and moments that may lie beyond every clock.
+    /// The range for numbers of bytes, and for spans in seconds that may reach beyond every clock.
     package static let natural: ClosedRange<Int64> = 0...Int64.max
 
-    /// Throws `MirrorError` with `usage` for a number that is there and out of its range.
+    /// Throws `MirrorError` with `usage` if the number is not nil and out of its range.
     package static func check<Number: FixedWidthInteger>(
         _ name: String, _ number: Number?, _ range: ClosedRange<Number>
     ) throws(MirrorError) {
@@ -56,9 +60,9 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Refuses a number that is out of its range; a session does so when it is made.
+    /// Checks that each number is in its range. A session calls this when it is made.
     ///
-    /// Throws `MirrorError` with `usage`, which names the property and the range.
+    /// Throws `MirrorError` with `usage`. The message names the property and the range.
     public func validate() throws(MirrorError) {
         try Configuration.check("jobs", jobs, Configuration.counts)
         try Configuration.check("perHost", perHost, Configuration.counts)
@@ -78,14 +82,14 @@ extension Configuration {
 }
 
 extension TransferPermission {
-    /// Throws `MirrorError` with `usage` for a budget of less than nothing.
+    /// Throws `MirrorError` with `usage` if the budget is below 0 bytes.
     package func validate() throws(MirrorError) {
         try Configuration.check("permission.budget.bytes", budget?.bytes, Configuration.natural)
     }
 }
 
 extension DeleteLimit {
-    /// Throws `MirrorError` with `usage` for a number below 0, and for a share of more than the whole.
+    /// Throws `MirrorError` with `usage` if the number is below 0 or the percentage not 0 to 100.
     package func validate() throws(MirrorError) {
         switch self {
         case .count(let most): try Configuration.check("deleteLimit", most, 0...Int.max)
@@ -95,8 +99,8 @@ extension DeleteLimit {
     }
 }
 
-/// The version of mirror, the command and the library: the only place that states it.
+/// The version of the command and of the library. No other place in the code states it.
 public enum MirrorVersion {
-    /// By the rules of Semantic Versioning, e.g. `0.2.0`.
+    /// The current version, by the rules of Semantic Versioning, e.g. `0.2.0`.
     public static let current = "0.2.0"
 }

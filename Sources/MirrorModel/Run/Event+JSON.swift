@@ -1,11 +1,11 @@
 /// Events as JSON objects, as docs/events.md describes them.
 extension Event {
-    /// Writes the event as one JSON object; keys that do not apply are null.
+    /// Writes the event as one JSON object. Keys that do not apply are null.
     public func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
 
     /// Writes the event as one JSON object.
     ///
-    /// - Parameter alwaysWithTotals: whether events other than `progress` have the run's totals too.
+    /// - Parameter alwaysWithTotals: whether all events have the totals, not only `progress`.
     package func write(to writer: inout JSONWriter, alwaysWithTotals: Bool) {
         writer.object { json in
             json.member("v", 1)

@@ -2,14 +2,14 @@
 public struct Event: Sendable {
     /// The run's identifier, the same in all events of a run.
     public var run: String
-    /// When it happened.
+    /// When the event happened.
     public var time: Instant
     /// What happened.
     public var body: Body
-    /// The bytes and transfers of the run so far, and those that are left.
+    /// The run's bytes and transfers so far, and those that are left.
     public var totals: RunTotals
 
-    /// Takes what happened, when, in which run.
+    /// Makes an event of the run with the identifier `run`.
     public init(run: String, time: Instant, body: Body, totals: RunTotals = RunTotals()) {
         self.run = run
         self.time = time
@@ -17,15 +17,17 @@ public struct Event: Sendable {
         self.totals = totals
     }
 
-    /// What happened.
+    /// What happened in an event.
     public enum Body: Sendable {
-        /// The plan was made; the first event.
+        /// The plan was made. This is the first event of a run.
         indirect case plan(PlanTotals)
         /// A transfer, copy or move began.
         indirect case start(Start)
-        /// Bytes arrived, at most twice a second a resource, or all are here.
+        /// A transfer received bytes, or reached its next stage.
+        ///
+        /// While bytes arrive, a resource has at most two of these events a second.
         indirect case progress(Progress)
-        /// A transfer failed in a passing way and is tried again.
+        /// A request failed for a reason that may pass, and mirror tries again.
         indirect case retry(Again)
         /// A transfer starts over from its first byte.
         indirect case restart(Again)
@@ -33,30 +35,30 @@ public struct Event: Sendable {
         case done(Done)
         /// A resource failed.
         indirect case failed(Failed)
-        /// An orphan was removed, and its row is gone.
+        /// An orphan was removed, and so was its row in the index.
         indirect case removed(Removed)
-        /// A set was promoted as a whole, or left as it was.
+        /// A set was promoted as a whole, or was left as it was.
         indirect case set(SetEnd)
-        /// The run ended; the last event.
+        /// The run ended. This is its last event.
         indirect case summary(Summary)
     }
 
     /// The beginning of a resource's transfer, copy or move.
     public struct Start: Sendable {
-        /// The resource.
+        /// The target of the resource.
         public var target: Target
-        /// What the plan said.
+        /// The kind of the resource's step in the plan.
         public var step: Step.Kind
-        /// Why.
+        /// Why the plan has this step.
         public var reason: Reason
-        /// Where the bytes come from, without a query; nil when they are in the tree.
+        /// Where the bytes come from, without a query. `nil` means that they are in the tree.
         public var source: String?
         /// The size of the whole file in bytes, where known.
         public var size: Int64?
         /// The offset in bytes at which the transfer continues.
         public var offset: Int64
 
-        /// Takes the values; the others have their defaults.
+        /// Takes all values.
         public init(
             target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
             offset: Int64
@@ -72,18 +74,18 @@ public struct Event: Sendable {
 
     /// How far a resource's transfer is.
     public struct Progress: Sendable {
-        /// The resource.
+        /// The target of the resource.
         public var target: Target
-        /// Bytes so far.
+        /// The bytes of the file that are here so far, on the disk or in memory.
         public var bytes: Int64
         /// The size of the whole file in bytes, where known.
         public var size: Int64?
-        /// Bytes a second.
+        /// The rate of the transfer in bytes a second.
         public var rate: Int64
-        /// What is done with the bytes.
+        /// What mirror does with the bytes now.
         public var stage: TransferStage
 
-        /// Takes the values; the others have their defaults.
+        /// Takes all values. By default the bytes still arrive.
         public init(
             target: Target, bytes: Int64, size: Int64?, rate: Int64,
             stage: TransferStage = .receiving
@@ -96,20 +98,22 @@ public struct Event: Sendable {
         }
     }
 
-    /// A further try.
+    /// A further try of a transfer.
     public struct Again: Sendable {
-        /// The resource.
+        /// The target of the resource.
         public var target: Target
-        /// Why.
+        /// The error that makes a further try necessary.
         public var cause: MirrorError
-        /// Which try follows, from 1.
+        /// The number of the request that follows, from 1.
         public var attempt: Int
-        /// Milliseconds until it begins.
+        /// Milliseconds until the further try begins.
         public var wait: Int64
-        /// Which of how many tries follows after a wait; nil where they are not counted.
+        /// `next`: which try follows after a wait; `most`: how many tries there are.
+        ///
+        /// `nil` means that this try is not counted.
         public var tries: (next: Int, most: Int)?
 
-        /// Takes the values; the others have their defaults.
+        /// Takes all values. By default the try is not counted.
         public init(
             target: Target, cause: MirrorError, attempt: Int, wait: Int64,
             tries: (next: Int, most: Int)? = nil
@@ -122,16 +126,16 @@ public struct Event: Sendable {
         }
     }
 
-    /// An orphan that is gone.
+    /// An orphan that a run removed.
     public struct Removed: Sendable {
-        /// Where it was.
+        /// The target of the orphan.
         public var target: Target
-        /// Why it was removed.
+        /// Why the orphan was removed.
         public var reason: Reason
-        /// How many bytes it had, where known.
+        /// The size of the orphan in bytes, where known.
         public var size: Int64?
 
-        /// Takes the values.
+        /// Takes all values.
         public init(target: Target, reason: Reason, size: Int64?) {
             self.target = target
             self.reason = reason
@@ -139,30 +143,32 @@ public struct Event: Sendable {
         }
     }
 
-    /// The end of a set: of a manifest whose resources are promoted together, or not at all.
+    /// The end of a set: of manifests whose resources are promoted together, or not at all.
     public struct SetEnd: Sendable {
-        /// The set.
+        /// The set: the names of its manifests, and its folder.
         public var set: AtomicSets.Entry
-        /// How it was promoted; nil when it was left as it was.
+        /// How the set was promoted. `nil` means that its promotion did not begin, or did not end.
         public var way: Way?
-        /// Files that were promoted, or that are kept for the next run.
+        /// How many files were promoted, or are kept for the next run.
         public var files = 0
-        /// Orphans that were removed with the old set.
+        /// How many orphans were removed with the old version of the set.
         public var removed = 0
-        /// What kept it from being promoted.
+        /// What kept the set from being promoted. `nil` means that it was promoted.
         public var obstacle: SetFailure?
-        /// How many of its resources did so.
+        /// How many obstacles the set met before its promotion; `obstacle` is one of them.
         public var obstacles = 0
-        /// Whether the promotion had begun when it was stopped; the next run finishes it.
+        /// Whether an error stopped the promotion after it had begun. The next run finishes it.
         public var isUnfinished = false
-        /// Paths below the root of files that changed during the promotion, and whose names were taken.
+        /// Paths below the root of files that other programs changed during the promotion.
+        ///
+        /// These files did not get their own names back, because the names were taken.
         public var kept: [String] = []
 
         /// What a reader may have seen during the promotion.
         public enum Way: String, Sendable {
-            /// The old set or the new one: their folder was exchanged as a whole.
+            /// The old version or the new one: the set's folder was exchanged as a whole.
             case exchange
-            /// A mixture for a moment: one file was renamed after the other.
+            /// A mixture of both versions for a moment: one file was renamed after the other.
             case rename
         }
 
@@ -172,22 +178,22 @@ public struct Event: Sendable {
 
     /// A resource that failed.
     public struct Failed: Sendable {
-        /// The resource.
+        /// The target of the resource.
         public var target: Target
-        /// What the plan said.
+        /// The kind of the resource's step in the plan.
         public var step: Step.Kind
         /// What failed, where, why, and what to do.
         public var error: MirrorError
-        /// Whether its failure leaves the run successful.
+        /// Whether the resource is optional, so that its failure leaves the run successful.
         public var isOptional: Bool
         /// The manifest that names the resource.
         public var manifest: String
-        /// The line that names it; 0 when it was made in code.
+        /// The manifest's line that names the resource. 0 means that the manifest was made in code.
         public var line: Int
-        /// When its transfer began and ended; nil where none began.
+        /// When the resource's transfer began and ended. `nil` means that no transfer began.
         public var trace: TransferTrace?
 
-        /// Takes the values; the others have their defaults.
+        /// Takes all values but the times of the transfer.
         public init(
             target: Target, step: Step.Kind, error: MirrorError, isOptional: Bool, manifest: String,
             line: Int
@@ -205,7 +211,7 @@ public struct Event: Sendable {
 extension Event {
     /// A resource that ended as it should.
     public struct Done: Sendable {
-        // In an object, because the step, its run, the log and every reader pass it on.
+        // An object, because the step, its run, the log and every reader copy this value.
         private var facts: ValueObject<Facts>
 
         private struct Facts {
@@ -223,7 +229,7 @@ extension Event {
             var trace: TransferTrace?
         }
 
-        /// Takes the values; the others have their defaults.
+        /// Takes these values. The other ones have their defaults.
         public init(
             target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
             verified: Verification
@@ -234,55 +240,55 @@ extension Event {
                     verified: verified))
         }
 
-        /// The resource.
+        /// The target of the resource.
         public var target: Target {
             get { facts.value.target }
             set { facts.value.target = newValue }
         }
 
-        /// What the plan said.
+        /// The kind of the resource's step in the plan.
         public var step: Step.Kind {
             get { facts.value.step }
             set { facts.value.step = newValue }
         }
 
-        /// How it ended.
+        /// How the resource ended.
         public var outcome: Outcome {
             get { facts.value.outcome }
             set { facts.value.outcome = newValue }
         }
 
-        /// Why.
+        /// Why the resource ended so.
         public var reason: Reason {
             get { facts.value.reason }
             set { facts.value.reason = newValue }
         }
 
-        /// Body bytes that arrived for it.
+        /// Body bytes that arrived for the resource.
         public var bytesReceived: Int64 {
             get { facts.value.bytesReceived }
             set { facts.value.bytesReceived = newValue }
         }
 
-        /// Bytes that were there and not fetched again.
+        /// Bytes that were in the tree already, and were not fetched again.
         public var bytesReused: Int64 {
             get { facts.value.bytesReused }
             set { facts.value.bytesReused = newValue }
         }
 
-        /// Bytes of a file that was removed because there is no room for it.
+        /// The size in bytes of a file that was removed for lack of room; 0 for all other outcomes.
         public var bytesFreed: Int64 {
             get { facts.value.bytesFreed }
             set { facts.value.bytesFreed = newValue }
         }
 
-        /// The sha256 of the file; nil when it was neither read nor received.
+        /// The sha256 of the file. `nil` means that the file was neither read nor received.
         public var sha256: Digest? {
             get { facts.value.sha256 }
             set { facts.value.sha256 = newValue }
         }
 
-        /// The source that answered, without its query; nil when none was asked.
+        /// The source that answered, without its query. `nil` means that mirror asked no source.
         public var source: String? {
             get { facts.value.source }
             set { facts.value.source = newValue }
@@ -294,13 +300,13 @@ extension Event {
             set { facts.value.verified = newValue }
         }
 
-        /// The conflict copy's name, if the target held bytes that mirror did not put there.
+        /// The conflict copy, if the target held bytes that mirror did not put there.
         public var conflict: Target? {
             get { facts.value.conflict }
             set { facts.value.conflict = newValue }
         }
 
-        /// When its transfer began and ended; nil where it needed none.
+        /// When the resource's transfer began and ended. `nil` means that no transfer was needed.
         public var trace: TransferTrace? {
             get { facts.value.trace }
             set { facts.value.trace = newValue }
@@ -308,11 +314,13 @@ extension Event {
     }
 }
 
-/// Something that a caller should know although it ends nothing, such as the use of an old copy.
+/// A fact that a caller should know although it ends nothing, such as the use of an old copy.
 public struct Notice: Sendable, Hashable {
     /// A sentence for people.
     public var message: String
-    /// What helps, if only the program has words for it; other advice ends the message.
+    /// What helps, as a value for which each program has its own words.
+    ///
+    /// `nil` means that the message has any advice there is.
     public var remedy: Remedy?
 
     /// Takes a sentence.
@@ -322,35 +330,35 @@ public struct Notice: Sendable, Hashable {
     }
 }
 
-/// Work that is no transfer, such as reading files again, as far as it has come.
+/// The progress of work that is no transfer, such as reading files again.
 public struct Activity: Sendable, Hashable {
     /// The kinds of work.
     public enum Kind: String, Sendable, Hashable {
         /// Nothing is under way.
         case none
-        /// A manifest is decoded; `bytes` are those of its text.
+        /// mirror decodes a manifest; `bytes` counts bytes of its text.
         case decoding
-        /// The tree is compared with the manifests; `bytes` are those of files in doubt, which are read.
+        /// mirror compares the tree with the manifests; `bytes` counts bytes of files in doubt.
         case looking
-        /// Files are read, to compare or to pin them.
+        /// mirror reads files, to compare or to pin them.
         case reading
-        /// Files are removed.
+        /// mirror removes files.
         case removing
     }
 
-    /// What is done.
+    /// The kind of work that is under way.
     public var kind = Kind.none
-    /// A number of its own for each piece of work.
+    /// The number of this piece of work; each piece has its own.
     public var number = 0
-    /// Files that are done.
+    /// How many files are done.
     public var done = 0
-    /// All files, where their number is known.
+    /// How many files there are in all, where known.
     public var total: Int?
-    /// Bytes that were read.
+    /// How many bytes were read.
     public var bytes: Int64 = 0
-    /// All bytes, where they are known.
+    /// How many bytes are to be read in all, where known.
     public var totalBytes: Int64?
-    /// The path of the file that is read; empty where it is none.
+    /// The path of the file that mirror reads now. Empty means that it reads no file.
     public var name = ""
 
     /// Nothing is under way.

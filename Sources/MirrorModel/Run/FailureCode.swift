@@ -1,6 +1,6 @@
-/// A kind of failure, as a word that scripts may rely on; docs/events.md lists them.
+/// A kind of failure, as a word that scripts may rely on. docs/events.md lists the words.
 ///
-/// More kinds may come, so a `switch` over it needs a `default`.
+/// More kinds may come, so a `switch` over the kinds needs a `default`.
 public struct FailureCode: RawRepresentable, Sendable, Hashable {
     /// The word, e.g. `connection-lost`.
     public let rawValue: String
@@ -8,7 +8,7 @@ public struct FailureCode: RawRepresentable, Sendable, Hashable {
     /// Takes a word.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Whether running again, with nothing changed here, may help.
+    /// Whether running again may help although nothing changes on this machine.
     public var isRetryable: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
@@ -19,7 +19,7 @@ public struct FailureCode: RawRepresentable, Sendable, Hashable {
         }
     }
 
-    /// Whether it would be met again by every other resource of the run.
+    /// Whether every other resource of the run would fail too, so that the run ends.
     public var endsRun: Bool {
         switch self {
         case .noSpace, .inputOutput, .spaceLimit, .transferLimit: true
@@ -32,9 +32,9 @@ extension FailureCode {
     // Reaching a source.
     /// The host's name could not be resolved.
     public static let nameNotResolved = FailureCode(rawValue: "name-not-resolved")
-    /// No connection.
+    /// No connection to the host could be made.
     public static let connectFailed = FailureCode(rawValue: "connect-failed")
-    /// No safe connection: a certificate or the protocol.
+    /// No safe connection could be made, because of a certificate or the TLS protocol.
     public static let tlsFailed = FailureCode(rawValue: "tls-failed")
     /// The connection ended before the answer did.
     public static let connectionLost = FailureCode(rawValue: "connection-lost")
@@ -44,29 +44,29 @@ extension FailureCode {
     public static let privateAddress = FailureCode(rawValue: "private-address")
     /// The run is offline, and the resource needs a request.
     public static let offline = FailureCode(rawValue: "offline")
-    /// The program that uses the library could not supply headers for an origin.
+    /// The program that uses the library could not supply request headers for an origin.
     public static let noCredentials = FailureCode(rawValue: "no-credentials")
 
     // What a source answered.
-    /// A status that brings no bytes; `MirrorError.status` is its number.
+    /// The server answered with a status that brings no bytes; `MirrorError.status` has its number.
     public static let httpStatus = FailureCode(rawValue: "http-status")
-    /// The host asks for a wait longer than the longest wait.
+    /// The host asks for a wait longer than `TransferPolicy.longestWait`.
     public static let retryAfterTooLong = FailureCode(rawValue: "retry-after-too-long")
-    /// A redirect that is not followed: its scheme, from https to http, or a POST elsewhere.
+    /// A redirect is refused: from https to http, of a POST elsewhere, to a file or a bad URL.
     public static let redirectRefused = FailureCode(rawValue: "redirect-refused")
-    /// More than 10.
+    /// The server redirected a request more than 10 times.
     public static let tooManyRedirects = FailureCode(rawValue: "too-many-redirects")
-    /// An answer that contradicts itself or the request.
+    /// The answer contradicts itself or the request.
     public static let malformedResponse = FailureCode(rawValue: "malformed-response")
-    /// A Content-Encoding that mirror did not ask for, and no digest that would decide.
+    /// The answer has a Content-Encoding that mirror did not ask for, and no digest decides.
     public static let encodingRefused = FailureCode(rawValue: "encoding-refused")
-    /// A media type other than the declared one, or a page where a file was expected.
+    /// The media type is not the declared one, or a page came where a file was expected.
     public static let typeMismatch = FailureCode(rawValue: "type-mismatch")
-    /// A size other than the declared or promised one.
+    /// The size is not the declared or promised one.
     public static let sizeMismatch = FailureCode(rawValue: "size-mismatch")
-    /// The body passes the size limit, and no size is declared.
+    /// The body exceeds the size limit, and the manifest declares no size.
     public static let tooLarge = FailureCode(rawValue: "too-large")
-    /// The bytes do not have the digest; `expected` and `actual` show both.
+    /// The bytes do not have the declared digest; `expected` and `actual` show both.
     public static let digestMismatch = FailureCode(rawValue: "digest-mismatch")
     /// Neither a length nor a digest vouches for the bytes, and the run is strict.
     public static let unverifiable = FailureCode(rawValue: "unverifiable")
@@ -76,31 +76,31 @@ extension FailureCode {
     public static let rangeIgnored = FailureCode(rawValue: "range-ignored")
 
     // The tree.
-    /// Other people's bytes are at the target and are to be kept.
+    /// The target has bytes that mirror did not put there, and the caller wants them kept.
     public static let conflict = FailureCode(rawValue: "conflict")
     /// No file is at a target that a program wants to read.
     public static let notThere = FailureCode(rawValue: "not-there")
-    /// Something that is not a regular file is in the way.
+    /// A thing that is no regular file is in the way, or the target's file or name cannot be used.
     public static let obstructed = FailureCode(rawValue: "obstructed")
-    /// The name that the server suggests is taken.
+    /// Another file has the name that the server suggests.
     public static let nameTaken = FailureCode(rawValue: "name-taken")
-    /// The server is to give the name, and neither it nor the URL does.
+    /// The manifest leaves the name to the server, and neither the server nor the URL has one.
     public static let nameMissing = FailureCode(rawValue: "name-missing")
     /// A `file:` source is not there, not readable or not a regular file.
     public static let sourceFileUnreadable = FailureCode(rawValue: "source-file-unreadable")
-    /// The disk failed; ends the run.
+    /// Reading or writing the disk failed. This ends the run.
     public static let inputOutput = FailureCode(rawValue: "input-output")
-    /// A write failed because the disk or the quota is full; ends the run, parts kept.
+    /// A write failed because the disk or the quota is full. This ends the run and keeps parts.
     public static let noSpace = FailureCode(rawValue: "no-space")
 
     // The run.
-    /// The deadline is over; parts are kept.
+    /// The run's deadline is over. Parts are kept.
     public static let deadline = FailureCode(rawValue: "deadline")
-    /// The run was interrupted, or the caller cancelled a resource; parts kept.
+    /// The run was interrupted, or the caller cancelled a resource. Parts stay unless discarded.
     public static let cancelled = FailureCode(rawValue: "cancelled")
     /// An option or argument is wrong.
     public static let usage = FailureCode(rawValue: "usage")
-    /// A manifest is refused.
+    /// mirror refuses a manifest because of errors in it.
     public static let manifestInvalid = FailureCode(rawValue: "manifest-invalid")
     /// A manifest cannot be read or fetched.
     public static let manifestUnreadable = FailureCode(rawValue: "manifest-unreadable")
@@ -108,19 +108,19 @@ extension FailureCode {
     public static let rootUnusable = FailureCode(rawValue: "root-unusable")
     /// Another run holds the lock.
     public static let locked = FailureCode(rawValue: "locked")
-    /// No process works for the root at the moment, so none can be steered or followed.
+    /// No process works on the root now, so no run can be steered or followed.
     public static let noRun = FailureCode(rawValue: "no-run")
-    /// More removals than the limit allows.
+    /// The plan has more removals than the limit allows.
     public static let deleteLimit = FailureCode(rawValue: "delete-limit")
     /// The quota has no room for a file of a set that is promoted as a whole.
     public static let quotaLimit = FailureCode(rawValue: "quota-limit")
-    /// Bytes were refused before they came, because too little disk space would stay free.
+    /// mirror does not fetch the bytes, because too little disk space would stay free.
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
-    /// The run received as many bytes as it may.
+    /// The run received as many bytes as its limit allows.
     public static let transferLimit = FailureCode(rawValue: "transfer-limit")
-    /// A repair left a difference: no manifest names the file, or it cannot be read or fetched now.
+    /// A repair left a difference: no manifest has the file, or it cannot be read or fetched now.
     public static let notRepaired = FailureCode(rawValue: "not-repaired")
-    /// Files cannot be in an export, and they are not to be left out.
+    /// An export cannot hold some files, and the caller does not want them left out.
     public static let exportIncomplete = FailureCode(rawValue: "export-incomplete")
     /// The index was written by a newer mirror.
     public static let indexNewer = FailureCode(rawValue: "index-newer")
@@ -142,7 +142,7 @@ extension FailureCode: CaseIterable {
     ]
 }
 
-/// The exit codes, taken from sysexits(3) where it has a fitting one.
+/// The exit codes, taken from sysexits(3) where that has a fitting code.
 extension FailureCode {
     /// The exit code for the failure that ended a run early.
     package var exitCode: Int32 {
@@ -162,7 +162,9 @@ extension FailureCode {
 }
 
 extension MirrorError {
-    /// The exit code for an error, which may be retryable though its kind is not in general.
+    /// The exit code for this error.
+    ///
+    /// A single error may be retryable though errors with its code are not in general.
     package var exitCode: Int32 {
         let exit = code.exitCode
         return exit == 1 && isRetryable ? 69 : exit
@@ -172,14 +174,14 @@ extension MirrorError {
 extension Summary {
     /// The exit code for a run that completed, or that a failure ended.
     ///
-    /// A run that hit its deadline may succeed when it is repeated. A resource that failed for good
-    /// before the deadline will not, so repeating the run would not help.
+    /// A run that hit its deadline may succeed when it is repeated. But if a resource failed for
+    /// good before the deadline, repeating the run does not help.
     ///
     /// - Parameters:
-    ///   - failure: what ended the run; nil where it completed.
+    ///   - failure: the failure that ended the run. `nil` means that no failure ended it early.
     ///   - healing: failures of resources that are not optional and may heal by themselves.
-    ///   - lasting: failures of resources that are not optional and will not.
-    ///   - stale: files that could not be confirmed and that the caller does not accept.
+    ///   - lasting: failures of resources that are not optional and will not heal by themselves.
+    ///   - stale: files that no source could confirm and that the caller does not accept.
     package static func exitCode(
         endedBy failure: FailureCode? = nil, healing: Int, lasting: Int, stale: Int
     ) -> Int32 {

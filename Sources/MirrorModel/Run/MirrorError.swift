@@ -2,7 +2,7 @@
 ///
 /// The message is a whole sentence for people, without secrets; the other fields are for scripts.
 public struct MirrorError: Error, Sendable, Hashable {
-    // In an object, because results and messages have room for an error that hardly any of them has.
+    // An object keeps results and messages small: each has room for an error, and few have one.
     private var facts: ValueObject<Facts>
 
     private struct Facts: Hashable {
@@ -41,13 +41,15 @@ public struct MirrorError: Error, Sendable, Hashable {
         set { facts.value.message = newValue }
     }
 
-    /// What helps, if only the program has words for it; other advice ends the message.
+    /// What helps, as a value for which each program has its own words.
+    ///
+    /// `nil` means that the message has any advice there is.
     public var remedy: Remedy? {
         get { facts.value.remedy }
         set { facts.value.remedy = newValue }
     }
 
-    /// The resource, where one is concerned.
+    /// The target that the error is about. `nil` means that it is about no single target.
     public var target: Target? {
         get { facts.value.target }
         set { facts.value.target = newValue }
@@ -77,7 +79,7 @@ public struct MirrorError: Error, Sendable, Hashable {
         set { facts.value.expected = newValue }
     }
 
-    /// The value that was found instead.
+    /// The value that was found instead of `expected`.
     public var actual: String? {
         get { facts.value.actual }
         set { facts.value.actual = newValue }
@@ -89,7 +91,7 @@ public struct MirrorError: Error, Sendable, Hashable {
         set { facts.value.tried = newValue }
     }
 
-    /// Whether running again may help; an answer of 503 may heal, one of 404 will not.
+    /// Whether running again may help: a status of 503 may pass, a status of 404 will not.
     public var isRetryable: Bool {
         get { facts.value.isRetryable }
         set { facts.value.isRetryable = newValue }
@@ -102,7 +104,7 @@ extension MirrorError: CustomStringConvertible {
 }
 
 extension MirrorError {
-    /// The sentence without the target that it begins with, for a line that has named it.
+    /// Returns the message without the target that it begins with, for a line that has named it.
     public func message(without target: Target) -> String {
         let prefix = target.path + ": "
         return message.utf8.starts(with: prefix.utf8)
@@ -125,9 +127,9 @@ extension MirrorError {
     }
 }
 
-/// The errors of steps that a run cannot carry out, and of its own end.
+/// The errors of steps that a run cannot carry out, and of the end of a run.
 extension MirrorError {
-    /// A file that someone else put there is kept, because that was asked for.
+    /// The target has a file that mirror did not put there, and the caller wants it kept.
     static func conflictKept(_ target: Target) -> MirrorError {
         MirrorError(
             .conflict,
@@ -135,7 +137,7 @@ extension MirrorError {
             target: target, remedy: Remedy(.renameConflicts))
     }
 
-    /// A file that was to stay is not the one that the plan was made for.
+    /// The file at a target changed, or is gone, since the plan was made.
     package static func changedSincePlan(_ target: Target, isGone: Bool) -> MirrorError {
         let what = isGone ? "removed" : "changed"
         return MirrorError(
@@ -144,7 +146,7 @@ extension MirrorError {
             target: target)
     }
 
-    /// The time for the run is over; the summary says how far it came.
+    /// The run's deadline is over. `summary` has how far the run came.
     static func deadlineIsOver(_ seconds: Int64?, _ summary: Summary) -> MirrorError {
         let words = seconds.map { " of \(DurationText(seconds: $0))" } ?? ""
         return MirrorError(
@@ -152,7 +154,7 @@ extension MirrorError {
             "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
     }
 
-    /// There is no room for a file without which its set is not whole.
+    /// The quota has no room for a file, so its set cannot be complete.
     static func noRoomForSet(_ step: Step) -> MirrorError {
         MirrorError(
             .quotaLimit,
@@ -160,14 +162,14 @@ extension MirrorError {
             target: step.target)
     }
 
-    /// One resource's transfer was cancelled, and the run continues.
+    /// The caller cancelled one target's transfer. The run continues.
     static func cancelled(_ target: Target) -> MirrorError {
         MirrorError(
             .cancelled, "\(target): cancelled before it was finished. Run again to go on.",
             target: target)
     }
 
-    /// Something that is not a file is in the way, or a file that would not stay while it was read.
+    /// The target has an entry that is no regular file, or a file that mirror could not read.
     static func obstructed(_ step: Step) -> MirrorError {
         if step.reason == .unread {
             return MirrorError(
@@ -189,7 +191,7 @@ extension MirrorError {
 }
 
 extension Plan {
-    /// The event for a step that failed.
+    /// Returns the event for a step that failed.
     func failure(of step: Step, _ error: MirrorError) -> Event.Failed {
         let resource = resource(of: step)
         var error = error
@@ -201,17 +203,17 @@ extension Plan {
     }
 }
 
-/// A way out of a failure, as a value: each program has words of its own for it, such as an option.
+/// What helps against an error, as a value for which each program has its own words.
 ///
-/// Advice that is the same in every program, such as "Run again later.", is part of the error's
-/// message instead.
+/// The command's words name an option, for example. Advice that is the same in every program, such
+/// as "Run again later.", is part of the error's message instead.
 public struct Remedy: Sendable, Hashable {
     /// What helps. More kinds may come.
     public var kind: Kind
-    /// The thing that the kind is about; empty if there is none.
+    /// The name or number that the kind refers to. Empty if the kind refers to nothing.
     public var subject: String
 
-    /// Takes what helps, and what it is about.
+    /// Takes a kind and its subject.
     public init(_ kind: Kind, _ subject: String = "") {
         self.kind = kind
         self.subject = subject
@@ -231,13 +233,13 @@ public struct Remedy: Sendable, Hashable {
         public static let makeRoot = Kind(rawValue: "make-root")
         /// Wait until the other run has ended.
         public static let waitForLock = Kind(rawValue: "wait-for-lock")
-        /// Allow more removals; the subject is their number.
+        /// Allow more removals. The subject is the number of removals.
         public static let allowRemovals = Kind(rawValue: "allow-removals")
-        /// Free space on the disk, or keep less of it free.
+        /// Free space on the disk, or require less free space.
         public static let freeSpace = Kind(rawValue: "free-space")
         /// Let files that mirror did not put there be renamed (`ConflictPolicy.rename`).
         public static let renameConflicts = Kind(rawValue: "rename-conflicts")
-        /// Fetch a target as if it were not there; the subject is the target.
+        /// Fetch a target as if no file were there. The subject is the target.
         public static let refetch = Kind(rawValue: "refetch")
         /// Let the given manifest take a target over; the subject is the manifest's name.
         public static let takeOver = Kind(rawValue: "take-over")
@@ -245,11 +247,13 @@ public struct Remedy: Sendable, Hashable {
         public static let goOnline = Kind(rawValue: "go-online")
         /// Give a conflict copy up; the file at the target stays.
         public static let keepTheirs = Kind(rawValue: "keep-theirs")
-        /// Permit values of the environment; the subject is a list of `NAME@ORIGIN`, by spaces.
+        /// Permit values of the environment. The subject lists `NAME@ORIGIN`, separated by spaces.
         public static let grant = Kind(rawValue: "grant")
-        /// Fetch what a manifest wants first.
+        /// Run a sync first, which fetches what a manifest wants.
         public static let syncFirst = Kind(rawValue: "sync-first")
-        /// Name a manifest's new place once, or forget the manifest; the subject is its name.
+        /// Name a manifest's new place once, or forget the manifest.
+        ///
+        /// The subject is the manifest's name.
         public static let nameManifest = Kind(rawValue: "name-manifest")
         /// Say at which URL the files of a list are.
         public static let nameBase = Kind(rawValue: "name-base")

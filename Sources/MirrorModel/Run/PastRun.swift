@@ -2,11 +2,11 @@
 public struct PastRun: Sendable, Hashable {
     /// The run's identifier.
     public var id: String
-    /// When it began.
+    /// When the run began.
     public var startedAt: Instant
-    /// When it ended; nil for a run that is under way, or was killed.
+    /// When the run ended. `nil` means that it is under way, or was killed.
     public var endedAt: Instant?
-    /// Its numbers; nil like `endedAt`.
+    /// The run's totals. `nil` means that it is under way, or was killed.
     public var summary: Summary?
 
     /// Takes what is known of a run.
@@ -17,7 +17,7 @@ public struct PastRun: Sendable, Hashable {
         self.summary = summary
     }
 
-    /// Writes the run as one JSON object; a run without an end has no members of a summary.
+    /// Writes the run as one JSON object. A run without an end has `exit` null and no totals.
     public func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("run", id)
@@ -32,44 +32,46 @@ public struct PastRun: Sendable, Hashable {
     }
 }
 
-/// A run's decision about a target: its step, its reason, and how it ended.
+/// A run's decision about a target: the step, its reason, and how it ended.
 public struct PastDecision: Sendable, Hashable {
     /// The target.
     public var target: Target
     /// The step of the plan.
     public var step: Step.Kind
-    /// Why, as a code for scripts.
+    /// Why the plan has the step, as a code for scripts.
     public var reason: String
-    /// Why, as a sentence.
+    /// Why the plan has the step, as a sentence.
     public var because: String
-    /// How it ended; nil for an orphan that was removed.
+    /// How the step ended. `nil` means that the step was to remove an orphan.
     public var outcome: Outcome?
     /// Body bytes that arrived.
     public var bytesReceived: Int64 = 0
-    /// Bytes that were there and not fetched again.
+    /// Bytes that were in the tree already, and were not fetched again.
     public var bytesReused: Int64 = 0
     /// The source that answered, without its query.
     public var source: String?
     /// How the bytes were verified.
     public var verified: Verification?
-    /// The requests that failed in passing, in order.
+    /// The failed requests after which another request followed, in order.
     public var failures: [PassingFailure] = []
     /// The error of a resource that failed.
     public var error: MirrorError?
-    /// Whether that failure left the run successful.
+    /// Whether the resource is optional, so that its failure left the run successful.
     public var isOptional = false
-    /// When its transfer began and ended; nil where it needed none, or where the log has no times.
+    /// When the resource's transfer began and ended.
+    ///
+    /// `nil` means that no transfer was needed, or that the log has no times.
     public var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
     public struct PassingFailure: Sendable, Hashable {
-        /// Why.
+        /// The kind of failure.
         public var code: FailureCode
-        /// A sentence.
+        /// A sentence that describes the failure.
         public var message: String
         /// Milliseconds until the next request.
         public var wait: Int64
-        /// The status that the server answered with, where it did.
+        /// The status of the server's answer, if it answered.
         public var status: Int?
 
         /// Takes the cause and the wait.
@@ -129,8 +131,10 @@ public struct PastDecision: Sendable, Hashable {
 }
 
 extension PastDecision {
-    /// The decision that a resource's last event reports; nil for an event that ends no resource,
-    /// and for files that were kept, about which nothing was decided.
+    /// Makes the decision that a resource's last event reports.
+    ///
+    /// Returns nil for an event that ends no resource. Returns nil for a kept file too, because no
+    /// decision was made about it.
     package init?(_ event: Event.Body, failures: [PassingFailure], reason: Reason?) {
         switch event {
         case .done(let done) where done.outcome != .kept:
@@ -161,7 +165,7 @@ extension PastDecision {
         self.failures = failures
     }
 
-    /// The decision about a resource that was begun, and not finished when the run ended.
+    /// Makes the decision about a resource that was not finished when the run ended.
     package init(interrupted step: Step, failures: [PassingFailure]) {
         self.init(
             target: step.target, step: step.kind, reason: step.reason.code,

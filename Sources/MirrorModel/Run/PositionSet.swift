@@ -1,4 +1,4 @@
-/// A set of positions in a list, stored as one bit for each, however many the set has.
+/// A set of positions in a list, stored as one bit for each position up to the greatest.
 package struct PositionSet: Sendable {
     private var words: [UInt64] = []
     /// How many positions are in the set.
@@ -26,7 +26,7 @@ package struct PositionSet: Sendable {
         words[word] |= bit
     }
 
-    /// Removes a position; false when it was not in the set.
+    /// Removes a position. Returns false if it was not in the set.
     @discardableResult
     package mutating func remove(_ position: Int) -> Bool {
         guard contains(position) else { return false }
@@ -43,7 +43,7 @@ package struct PositionSet: Sendable {
     /// Removes all positions.
     package mutating func removeAll() { self = PositionSet() }
 
-    /// The positions in the set, in order.
+    /// The positions in the set, ascending.
     package var positions: [Int] {
         words.enumerated().flatMap { word, bits in
             (0..<64).filter { bits >> UInt64($0) & 1 == 1 }.map { word << 6 + $0 }

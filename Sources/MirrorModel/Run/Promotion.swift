@@ -3,22 +3,25 @@
 /// It is a class because many functions pass it on, and a copy would count a reference for each of
 /// its texts.
 package final class Promotion: Sendable {
-    /// Where it belongs.
+    /// The target that the file is for.
     package let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
     package let content: Content
-    /// The row that is written when it is there. Its stamp has the verified size; the rest of the
-    /// stamp is filled in by the promotion.
+    /// The row that the promotion writes once the file has its final name.
+    ///
+    /// The row's stamp has the verified size. The promotion fills in the rest of the stamp.
     package let record: IndexRecord
-    /// The file at the target when the plan was made; any other file found there now is a conflict.
+    /// The file at the target when the plan was made. Any other file there now is a conflict.
     package let expected: ExpectedFile
     /// The modification time that the file gets, in seconds since the Unix epoch.
     package let modified: Int64
-    /// Whether the mode is 0755 instead of 0644.
+    /// Whether the file gets the mode 0755 instead of 0644.
     package let isExecutable: Bool
-    /// The treatment of bytes that mirror did not put there.
+    /// The treatment of bytes at the target that mirror did not put there.
     package let onConflict: ConflictPolicy
-    /// What the target is remembered by from now on; nil where the manifest gives the name.
+    /// The key under which the index remembers the name that the server chose.
+    ///
+    /// `nil` means that the manifest gives the name.
     package let serverName: ServerNameKey?
 
     package init(
@@ -36,18 +39,18 @@ package final class Promotion: Sendable {
         self.serverName = serverName
     }
 
-    /// The orphan that is renamed to the target; nil for any other content.
+    /// The orphan that the promotion renames to the target. `nil` for any other content.
     package var renamedOrphan: Target? {
         if case .move(let orphan) = content { orphan } else { nil }
     }
 
-    /// The bytes that wait in memory for it.
+    /// The number of bytes that wait in memory for the promotion.
     package var bytesInMemory: Int {
         if case .memory(let bytes) = content { return bytes.count }
         return 0
     }
 
-    /// The row once the file is at its final name.
+    /// Returns the row with the stamp that the file has at its final name.
     package func record(stamp: FileStamp) -> IndexRecord {
         var record = record
         record.stamp = stamp
@@ -56,52 +59,59 @@ package final class Promotion: Sendable {
 
     package enum Content: Sendable, Hashable {
         case memory([UInt8])
-        /// A part by its file name, and the stamp that its file had when its bytes were verified.
+        /// A part: its file name in `tmp/`, and its stamp when its bytes were verified.
         case part(String, FileStamp)
-        /// Bytes that are elsewhere in the tree (or at a `file:` source that is inside it): reflink,
-        /// else copy; the sha256 is computed from the copy and must be the record's.
+        /// Bytes of another file of the tree, or of a `file:` source inside the tree.
+        ///
+        /// The promotion makes a reflink, or else a copy. It computes the copy's sha256, which must
+        /// be the record's.
         case copy(of: Target)
-        /// A part of another target, by its file name, and its stamp when its bytes were verified.
+        /// A part of another target: its file name in `tmp/`, and its stamp when it was verified.
         case copyOfPart(String, FileStamp)
-        /// An unchanged orphan that is renamed.
+        /// An unchanged orphan, which the promotion renames.
         case move(of: Target)
     }
 
     package enum ExpectedFile: Sendable, Hashable {
         case nothing
-        /// The version that the index says mirror put there, with its stamp as last seen.
+        /// The version that mirror put there, by the index, with the file's stamp as last seen.
         case ours(FileStamp)
-        /// Other bytes, to be treated as the conflict policy says.
+        /// Bytes that mirror did not put there. The conflict policy decides about them.
         case foreign(FileStamp)
     }
 }
 
 /// How a promotion ended.
 package enum PromotionResult: Sendable {
-    /// The file is at its final name, on the disk, and in the index, with the stamp that it has there.
+    /// The file has its final name, on the disk and in the index, with this stamp.
+    ///
+    /// `conflict` is the conflict copy of the file that was at the target, if there is one.
     case promoted(Promotion, FileStamp, conflict: Target?)
-    /// Nothing changed at the final name.
+    /// The promotion failed, and the file at the target is as it was.
     indirect case failed(MirrorError)
 }
 
 /// A row for a file that stays as it is.
 ///
-/// A class for the reason that `Promotion` is one.
+/// It is a class because many functions pass it on.
 package final class Confirmed: Sendable {
-    /// The row as it will be; where its source only confirmed it, as it was.
+    /// The row to write. If the source only confirmed the file, the row that the index has.
     private let row: IndexRecord
-    /// When its source confirmed it, and until when that holds, where the row learns nothing else.
+    /// When the source confirmed the file, and until when its answer is fresh.
+    ///
+    /// `nil` means that the row changes in more than these times.
     package let again: (at: Instant, freshUntil: Instant?)?
-    /// Whether the file gets its row now, since it was found with the wanted bytes.
+    /// Whether the file was found with the wanted bytes, and so gets a row of them now.
     package let isAdoption: Bool
-    /// Whether another program rewrote or touched the file, and it still holds the same bytes.
+    /// Whether another program rewrote or touched the file, which still holds the same bytes.
     package let isRewritten: Bool
-    /// The permissions that the file is given, where the manifest's wish changed.
+    /// The file's new permissions. `nil` means that they stay as they are.
     package let mode: UInt32?
-    /// What the target is remembered by from now on; nil where the manifest gives the name, and
-    /// where the row learns nothing but times.
+    /// The key under which the index remembers the name that the server chose.
+    ///
+    /// `nil` means that the manifest gives the name, or that the row changes in times only.
     package let serverName: ServerNameKey?
-    /// The stamp that the file had when the plan was made; nil where that is its row's.
+    /// The file's stamp when the plan was made. `nil` means that `row` has this stamp.
     private let planned: FileStamp?
 
     package init(
@@ -121,21 +131,23 @@ package final class Confirmed: Sendable {
     /// The stamp that the file must have when its row is written.
     ///
     /// The file may change or vanish while the run asks its source. For an edited file this is the
-    /// planned stamp, because its row has another.
+    /// planned stamp, because the row has another stamp.
     package var seen: FileStamp { planned ?? row.stamp }
 
-    /// Whether the row only learns once more what it says. Where that is lost, the source is asked again, and
-    /// no later than it would be.
+    /// Whether the row changes in its times only, and stays fresh at least as long as before.
+    ///
+    /// If a crash loses such a change, the next run asks the source again, no later than it would
+    /// have.
     package var isRepetition: Bool {
         guard let again else { return false }
         guard let earlier = row.freshUntil else { return true }
         return again.freshUntil.map { $0 >= earlier } ?? false
     }
 
-    /// Whether others wrote the file, so that it must be flushed before its row is written.
+    /// Whether another program wrote the file, so that it is flushed before its row is written.
     package var isOfOthers: Bool { isAdoption || isRewritten }
 
-    /// The row as it will be.
+    /// The row to write, with the times of the last confirmation.
     package var record: IndexRecord {
         guard let again else { return row }
         var record = row
@@ -148,14 +160,17 @@ package final class Confirmed: Sendable {
     package var target: Target { row.target }
 }
 
-/// A file to be removed.
+/// A file that a run is to remove.
 package final class Removal: Sendable {
-    /// The file.
+    /// The target of the file.
     package let target: Target
-    /// Its stamp when the removal was decided; if the stamp differs, the bytes are compared with the row.
+    /// The file's stamp when the removal was decided.
+    ///
+    /// If the file now has another stamp, or this is nil, the promotion compares the bytes with the
+    /// row.
     package let stamp: FileStamp?
 
-    /// Takes the file and its stamp.
+    /// Takes the target of the file and its stamp.
     package init(target: Target, stamp: FileStamp?) {
         self.target = target
         self.stamp = stamp
@@ -163,10 +178,10 @@ package final class Removal: Sendable {
 }
 
 extension Step {
-    /// What happens with a verified body of a digest: the file stays as it is, inode and times
-    /// included, or the body gets the final name.
+    /// Decides whether a verified body replaces the file at the target.
     ///
-    /// An earlier fetch of a part of the body changes only the outcome's name.
+    /// `stays` means that the file stays as it is, with its inode and times; otherwise the body
+    /// gets the final name. `wasResumed` changes only the outcome's name.
     package func arrival(
         of sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> (stays: Bool, outcome: Outcome, reason: Reason) {
@@ -192,7 +207,9 @@ extension Step {
         }
     }
 
-    /// For an unpinned file, the answer says more than the plan could.
+    /// Returns why the bytes changed: for a file that was asked about, what the answer shows.
+    ///
+    /// For any other file, the plan has the reason.
     private func reason(of validators: Validators) -> Reason {
         guard kind == .revalidate else { return reason }
         if let old = local?.validators.entityTag, let new = validators.entityTag, old != new {
@@ -203,19 +220,19 @@ extension Step {
 }
 
 extension Step {
-    /// The version that a conditional request is about.
+    /// The version that a conditional request is about. `nil` means that there is no such version.
     public var local: LocalVersion? { decision.local }
 
-    /// The part that a transfer continues.
+    /// The part that a transfer continues. `nil` means that no part is continued.
     public var part: PartRecord? {
         guard decision.hasPart, case .transfer(let part, _) = means else { return nil }
         return part
     }
 }
 
-/// Everything that one set promotes: files that get their final names, and orphans that go after them.
+/// All that one set promotes: files that get their final names, and orphans that are removed.
 ///
-/// The promotion carries all of it out under one journal, or leaves the tree as it is.
+/// The promotion carries out all of these changes under one journal, or leaves the tree as it is.
 package final class SetContents: Sendable {
     /// The set's number in the plan.
     package let number: Int
@@ -223,7 +240,7 @@ package final class SetContents: Sendable {
     package let set: AtomicSets.Entry
     /// The files, each with the position of its step, in the order of their targets.
     package let promotions: [(position: Int, promotion: Promotion)]
-    /// The orphans, each with the position of its step; nil where another step took its bytes over.
+    /// The orphans, each with its step's position. `nil` means that another step takes the bytes.
     package let removals: [(position: Int?, removal: Removal)]
 
     package init(
@@ -236,16 +253,17 @@ package final class SetContents: Sendable {
         self.removals = removals
     }
 
-    /// The files that it replaces or removes; none may have a reader during the promotion.
+    /// The files that the set replaces or removes. None of them may have a reader at the promotion.
     package var targets: [Target] {
         promotions.map(\.promotion.target) + removals.map(\.removal.target)
     }
 
-    /// How often a set waits for a file that is read before it is left to the next run: where some file
-    /// is always read, it would wait for ever.
+    /// How often a set waits for files that are read, before it is left to the next run.
+    ///
+    /// Without a limit the set would wait for ever for a file that always has a reader.
     package static let mostAttempts = 1000
 
-    /// The result of a promotion that one file kept from beginning, the error's target.
+    /// Returns the result of a promotion that one file, the error's target, kept from beginning.
     package func left(because error: MirrorError) -> SetResult {
         let position =
             promotions.first { $0.promotion.target == error.target }?.position
@@ -253,7 +271,7 @@ package final class SetContents: Sendable {
         return position.map { .left([$0: error]) } ?? refused(error)
     }
 
-    /// The result of a promotion that was refused before it began.
+    /// Returns the result of a promotion that was refused before it began.
     package func refused(_ error: MirrorError) -> SetResult {
         let positions = promotions.map(\.position) + removals.compactMap(\.position)
         return .left(Dictionary(uniqueKeysWithValues: positions.map { ($0, error) }))
@@ -262,21 +280,23 @@ package final class SetContents: Sendable {
 
 /// How the promotion of a set ended.
 package indirect enum SetResult: Sendable {
-    /// The tree is as it was, because of these steps.
+    /// The tree is as it was. The errors say why, by the positions of their steps.
     case left([Int: MirrorError])
-    /// The promotion began, and this stopped it: the next run carries the journal out.
+    /// The promotion began, and the error stopped it. The next run carries the journal out.
     case unfinished(MirrorError)
-    /// The journal was carried out: how each file promoted, and which orphans stayed.
+    /// The journal was carried out.
     case promoted(Promoted)
 
-    /// What became of the steps of a set that was promoted.
+    /// How the steps of a promoted set ended, by their positions.
     package struct Promoted: Sendable {
-        /// How each file promoted.
+        /// How the promotion of each file ended.
         package var files: [Int: PromotionResult]
-        /// Which orphans stayed, and why.
+        /// Why orphans that should have been removed stayed.
         package var stayed: [Int: MirrorError]
         package var way: Event.SetEnd.Way
-        /// Paths of files that were changed during the promotion and did not get their names back.
+        /// Paths of files that other programs changed during the promotion.
+        ///
+        /// These files did not get their own names back, because the names were taken.
         package var kept: [String]
 
         package init(

@@ -2,10 +2,10 @@
 ///
 /// Steps that would send the same request (method, URL, headers, body, condition) form a group, if
 /// their declarations do not contradict each other. The first step of a group sends the request,
-/// and the others take the bytes from its target. A hash of the request finds the candidates first,
-/// since nearly every step of a long plan has a request of its own.
+/// and the others take the bytes from its target. Hashes of the requests find the candidates first:
+/// nearly every step of a long plan has its own request.
 package struct RequestSharing: Sendable {
-    /// For each step that sends a request: the steps that wait for it, as positions in the plan.
+    /// The steps that wait for another step's request, by that step; as positions in the plan.
     package private(set) var followers: [Int: [Int]] = [:]
     /// The steps that send a request, in the order of the plan.
     package private(set) var leaders: [Int] = []
@@ -42,13 +42,15 @@ package struct RequestSharing: Sendable {
         leaders.removeAll { waiting.contains($0) }
     }
 
-    /// Has a step wait for another one's request than that of its leader; nil is for its own.
+    /// Makes `follower` wait for the request of `other` instead of that of `leader`.
+    ///
+    /// If `other` is nil, the follower sends its own request.
     mutating func follow(_ other: Int?, by follower: Int, insteadOf leader: Int) {
         followers[leader]?.removeAll { $0 == follower }
         if let other { followers[other, default: []].append(follower) }
     }
 
-    /// A hash of the request of a step; nil for a step without a request.
+    /// Returns a hash of a step's request. Returns nil if the step makes no request.
     private static func hash(ofStepAt position: Int, in plan: Plan) -> Int? {
         guard let (manifest, resource) = plan.steps.request(at: position) else { return nil }
         return plan.manifests[manifest].resources.requestHash(at: resource)
@@ -78,14 +80,14 @@ package struct RequestSharing: Sendable {
             && isCompatible(leader.resource, other.resource)
     }
 
-    /// Whether the leader's declarations cover the other's, so that its bytes are right for both.
+    /// Whether the leader's declarations match the other's, so that its bytes are right for both.
     private func isCompatible(_ leader: Resource, _ other: Resource) -> Bool {
         !leader.isNamedByServer && leader.digests == other.digests && leader.size == other.size
             && leader.mediaType == other.mediaType && leader.pieces == other.pieces
             && refusesPages(leader) == refusesPages(other)
     }
 
-    /// Whether an HTML page in a resource's place is refused, by its target alone.
+    /// Whether mirror refuses an HTML page in the resource's place, judged by its target alone.
     private func refusesPages(_ resource: Resource) -> Bool {
         Expectation(of: resource, replacing: nil).refusesHTML
     }

@@ -1,40 +1,44 @@
-/// A run of a plan as a state machine: inputs say what happened, actions say what to do.
+/// Runs a plan as a state machine: inputs say what happened, actions say what to do.
 ///
-/// It belongs to the one thread that drives it: that thread gives each input with the moment at which it
-/// came, does what `takeActions` asks, in that order, and sleeps for `wait` when there is nothing more.
-/// Steps that need no server come first, because transfers may replace what they read; then the
-/// transfers, as many as the window allows; removals come last, when everything else has ended.
+/// One thread drives the machine. It gives each input with its time and performs the actions of
+/// `takeActions` in their order. When there is nothing more to do, it sleeps for `wait`.
+///
+/// Steps that need no server come first, because transfers may replace the files that they read.
+/// Transfers follow, as many as the window allows. Removals come last, when all else has ended. But
+/// evictions come before the transfers if these need the room.
 ///
 ///     ready ─ read ──► found ─── promote, confirm ─► promoted, confirmed ─ tell
 ///           ─ claim ─► claimed ─ submit ─► transfer … ─ promote, confirm ─► … ─ tell, release
 ///           ─ remove ─► removed ─ tell
 ///
-/// Every step for a target that is wanted ends once: done, failed, interrupted or left out.
+/// Every step for a wanted target ends once: done, failed, interrupted or left out.
 package final class RunMachine {
     private(set) var steps: StepFlow
-    /// Steps of this phase whose turn has not come.
+    /// The steps of this phase that have not begun.
     private var queue = StepQueue()
     private var phase = Phase.waiting
-    /// How many removals are with the disk.
+    /// How many removals the disk has not finished.
     private var removing = 0
-    /// Whether the disk needs what the evictions free before there is room for the transfers.
+    /// Whether the transfers find room on the disk only after the plan's evictions.
     private var evictsFirst = false
-    /// The cause of an early end; nil while there is none.
+    /// The cause of an early end. `nil` means that nothing has ended the run early.
     private var ending: RunEnding?
-    /// Milliseconds of the run after which it ends; nil is no limit.
+    /// Milliseconds after which the run ends. `nil` means no limit.
     private let deadline: Int64?
-    /// When the wait for work under way is over, in milliseconds of the run; nil waits without a limit.
+    /// The time, in milliseconds of the run, until which it waits for work under way.
+    ///
+    /// `nil` means that it waits without a limit.
     private var graceEnd: Int64?
-    /// How many of the files that the plan keeps are not as they were.
+    /// How many files that the plan keeps were found changed or gone before the run began.
     private var changed = 0
-    /// How many of them were looked at, where the run was to end before all were.
+    /// How many files that the plan keeps were looked at. `nil` means all of them.
     private var lookedAt: Int?
-    /// Whether the waiting steps are still to be left out, after the running ones were told to end.
+    /// Whether the run has yet to leave out the steps that wait, after it ended the running ones.
     private var hasToLeaveOut = false
 
     private enum Phase { case waiting, local, evicting, transferring, removing, looking, over }
 
-    /// A run that waits for `ready`.
+    /// Makes a run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
         steps = StepFlow(plan, rules: rules)
         deadline = rules.deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
@@ -46,19 +50,21 @@ package final class RunMachine {
     /// Whether the last step has ended.
     package var isOver: Bool { phase == .over }
 
-    /// Whether all else has ended, and the files that the plan keeps are to be looked at.
+    /// Whether all steps have ended, and the run waits for a look at the files that the plan keeps.
     package var awaitsLook: Bool { phase == .looking }
 
-    /// Whether every step that needs no server has had its turn.
+    /// Whether the run has left the phase of the steps that need no server.
     var hasBegun: Bool { phase != .waiting && phase != .local }
 
-    /// Whether something ended the run early.
+    /// Whether a cause ended the run early.
     package var isEnding: Bool { steps.book.isEnding }
 
-    /// What the transfers have brought, and what is left.
+    /// The run's bytes and transfers so far, and those that are left.
     package var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
 
-    /// Takes the actions to carry out, in order; the next ones use the memory of those before.
+    /// Moves the actions to carry out, in their order, into `actions`.
+    ///
+    /// The array that `actions` had is used again for the next actions.
     package func takeActions(into actions: inout [RunAction]) {
         steps.book.takeActions(into: &actions)
     }
@@ -104,9 +110,9 @@ package final class RunMachine {
         steps.book.accounts.interrupted.map { plan.steps.target(at: $0) }
     }
 
-    /// The run's numbers, once it is over.
+    /// Returns the run's totals once the run is over.
     ///
-    /// - Parameter parts: how much of each interrupted transfer a later run can go on from, in bytes.
+    /// - Parameter parts: how many bytes of each interrupted transfer's part a later run can use.
     package func close(parts: [Int64], at elapsed: Int64) -> Summary {
         steps.book.accounts.counts.enterParts(parts)
         let counts = steps.book.accounts.counts
@@ -130,7 +136,7 @@ package final class RunMachine {
 extension RunMachine {
     private func begin() {
         guard phase == .waiting else { return }
-        // Adoptions first: they need no more than their rows.
+        // Adoptions come first, because they need no more than their rows.
         var adopted: [Int] = []
         var others: [Int] = []
         var kept = plan.steps.plainKeeps
@@ -148,7 +154,7 @@ extension RunMachine {
         }
         if !plan.abandonedParts.isEmpty { steps.book.act(.discard(parts: plan.abandonedParts)) }
         let local = adopted + others
-        // What was not looked at any more is not said to be there.
+        // The run does not report files that were not looked at as kept.
         let seen = lookedAt.map { min($0, kept) } ?? kept
         steps.book.accounts.counts.enterLeftOut(kept - seen)
         steps.open(local, kept: seen - changed)
@@ -157,7 +163,7 @@ extension RunMachine {
         if isEnding { leaveOutWhatWaits() }
     }
 
-    /// Nothing was begun: each resource was left out, and is counted as that.
+    /// Ends a run that may not begin: each resource counts as left out.
     private func refuse(_ error: MirrorError) {
         steps.book.accounts.counts.enterLeftOut(plan.wantedSteps - changed)
         _ = note(.error(error))
@@ -192,7 +198,7 @@ extension RunMachine {
                 phase = steps.book.rules.looksAtKeptLast && !isEnding ? .looking : .over
             }
         }
-        // No work will come soon that could share a flush with the waiting works.
+        // No step will end soon that could share a flush with the promotions that wait.
         if steps.transfers.window.running.isEmpty, queue.isEmpty, !steps.book.accounts.open.isEmpty
         {
             steps.book.act(.hurry)
@@ -202,15 +208,15 @@ extension RunMachine {
     private func beginLocalSteps() {
         while case let positions = queue.take(underWay: steps.book.table.local), !positions.isEmpty
         {
-            // Some may have been cancelled before their turns came.
+            // A caller may have cancelled some of them before their turns came.
             let waiting = positions.filter { steps.book.isWaiting($0) }
             steps.book.begin(waiting) { _ in .local }
         }
     }
 
-    /// Evicts before the transfers if the disk has no room for them otherwise.
+    /// Begins the evictions first if the disk has no room for the transfers otherwise.
     ///
-    /// In all other cases evictions come last, because a file is of use until another has come.
+    /// In all other cases evictions come last, because a file is of use until another one is there.
     private func startEvicting() {
         phase = .evicting
         guard evictsFirst, !isEnding else { return evictsFirst = false }
@@ -245,7 +251,7 @@ extension RunMachine {
 // MARK: Removals
 
 extension RunMachine {
-    /// Begins the removal of an orphan, or of a file that there is no room for.
+    /// Begins the removal of an orphan, or of a file that the quota has no room for.
     private func remove(_ position: Int) {
         let step = plan.steps[position]
         if phase == .removing, step.kind == .evicted, steps.book.accounts.takeRoom(for: step) {
@@ -259,7 +265,7 @@ extension RunMachine {
         steps.book.act(.remove(position, Removal(target: step.target, stamp: stamp)))
     }
 
-    /// Keeps a file in the room of one that did not come.
+    /// Keeps a file that was to be evicted, in the room of a file that did not come.
     private func keep(_ position: Int, _ step: Step) {
         guard step.resource != nil else { return }
         steps.book.accounts.open(CollectionOfOne(position))
@@ -271,7 +277,7 @@ extension RunMachine {
                 verified: .none))
     }
 
-    /// Enters the end of a removal; a file that stayed is reported, and an orphan stays one.
+    /// Enters the end of a removal. An error means that the file stayed, and an orphan remains one.
     private func removed(_ position: Int, _ error: MirrorError?) {
         guard steps.book.accounts.open.contains(position) else { return }
         removing -= 1
@@ -287,7 +293,7 @@ extension RunMachine {
 // MARK: Ending early
 
 extension RunMachine {
-    /// Ends the run; transfers under way keep their parts unless these are to go.
+    /// Ends the run early. Transfers under way keep their parts unless `discardingParts` is true.
     private func end(_ ending: RunEnding, discardingParts: Bool = false) {
         if discardingParts { steps.cancel(nil, discardingPart: true) }
         guard note(ending) else { return }
@@ -309,7 +315,7 @@ extension RunMachine {
         steps.leaveOutWhatWaits()
     }
 
-    /// Stops waiting for work that the loop or the disk still has.
+    /// Ends all open steps without waiting for their work in the loop or on the disk.
     private func abandon() {
         for position in plan.steps.indices where steps.book.accounts.open.contains(position) {
             if plan.steps.isRemoval(at: position) {
@@ -325,11 +331,13 @@ extension RunMachine {
     }
 }
 
-// MARK: The limits of its time
+// MARK: Deadline and grace
 
 extension RunMachine {
-    /// Notes what ends the run. False if something else has ended it: that cause stays, but a signal or
-    /// the deadline still shortens the wait for the work under way.
+    /// Notes what ends the run. Returns false if another cause has ended it.
+    ///
+    /// The first cause stays. But a signal or the deadline still shortens the wait for work under
+    /// way.
     private func note(_ ending: RunEnding) -> Bool {
         let limits = [
             ending.grace.map { now.addingSaturated($0) },
@@ -341,7 +349,7 @@ extension RunMachine {
         return true
     }
 
-    /// Whether the deadline has come, and nothing else ended the run.
+    /// Whether the deadline has come, and no other cause has ended the run.
     private var isDeadlineOver: Bool { ending == nil && deadline.map { now >= $0 } ?? false }
 
     /// Whether the run no longer waits for the work under way.
@@ -359,10 +367,11 @@ extension RunEnding {
     /// How long a run may go on after its deadline, in milliseconds.
     fileprivate static let graceAfterDeadline: Int64 = 1000
 
-    /// Milliseconds to wait for the work under way; nil is without a limit.
+    /// Milliseconds to wait for the work under way. `nil` means no limit.
     ///
     /// An interrupted run has 400 ms, because the command ends the process 700 ms after a signal
-    /// (`Interruption.patience`). The next run settles a flush that takes longer as after a crash.
+    /// (`Interruption.patience`). A flush may take longer. Then the next run settles it as after a
+    /// crash.
     fileprivate var grace: Int64? {
         switch self {
         case .interrupted: 400

@@ -1,55 +1,61 @@
-/// Inputs of a run: results of its actions, and the wishes of the caller that steers it.
+/// Inputs of a run: results of its actions, and requests of the caller that steers it.
 package enum RunInput: Sendable {
-    /// The limits hold and the index is open: steps may begin.
+    /// Steps may begin: the limits hold and the index is open.
     case ready
-    /// The disk has room for the transfers only after the plan's evictions; comes before `ready`.
+    /// The transfers find room on the disk only after the plan's evictions; comes before `ready`.
     case roomIsShort
-    /// A file that the plan keeps is not as it was; comes before `ready`, or while the run `awaitsLook`.
+    /// A file that the plan keeps was changed or removed.
+    ///
+    /// This input comes before `ready`, or while the run `awaitsLook`.
     case changed(Int, MirrorError)
-    /// So many of the files that the plan keeps were looked at. Comes before `ready` where the run was to
-    /// end before all were; ends a run that `awaitsLook`.
+    /// The driver has looked at this number of the files that the plan keeps.
+    ///
+    /// Before `ready`, the number shows how far the look came if an end was requested. While the
+    /// run `awaitsLook`, this input ends the run.
     case lookedAtKept(Int)
-    /// Nothing may begin, because of this.
+    /// No step may begin, because of this error.
     case refused(MirrorError)
-    /// The rows for steps that `read` asked for.
+    /// The rows of the steps that `read` asked for.
     case found([KnownRow])
-    /// Targets of transfers belong to this run now, and this is what the index knows of them.
+    /// The run has claimed the targets of these transfers, and these are their rows.
     case claimed([KnownRow])
-    /// Another run of the process has these steps' targets; how it ends comes as `joined`.
+    /// Another run of the process has these steps' targets. `joined` follows when it is done.
     case occupied([Int])
-    /// The targets of these steps, all that a set needs, belong to this run now.
+    /// The run has claimed all targets that a group of sets needs: the group, and its steps.
     case setClaimed(Int, [Int])
-    /// Other runs of the process have these steps' targets, so the set got none; how they end comes
-    /// as `joined`.
+    /// Other runs of the process have these steps' targets, so the run claimed none for the group.
+    ///
+    /// `joined` follows for each step when the other run is done.
     case setOccupied(Int, [Int])
-    /// The rows for these steps could not be read.
+    /// The index could not read the rows of these steps.
     case unreadable([Int], MirrorError)
-    /// A transfer tells something.
+    /// An event of a step's transfer.
     case transfer(Int, TransferEvent)
-    /// A body's target, where the server was to name it.
+    /// The target of a received body whose name the server was to choose.
     case named(Int, ReceivedBody, Result<Target, MirrorError>)
-    /// A file has its final name, or not.
+    /// A step's file has its final name, or failed to get it.
     case promoted(Int, PromotionResult)
-    /// A row was written, or a file that stays was looked at; or not.
+    /// A step's row was written, or its file was looked at. An error means that this failed.
     case confirmed(Int, MirrorError?)
-    /// An orphan is gone, or not.
+    /// A step's file was removed. An error means that the file stayed.
     case removed(Int, MirrorError?)
-    /// A set was promoted, or left as it was.
+    /// A set was promoted, or was left as it was.
     case setEnded(Int, SetResult)
-    /// The run that had a step's target has done with it; nil where that run ended early and gave the
-    /// target up.
+    /// Another run has ended its step for a target that this run's step waits for.
+    ///
+    /// `nil` means that the other run ended early and gave the target up.
     case joined(Int, Result<Event.Done, MirrorError>?)
-    /// No more bytes are to be asked for: of one target, or of all.
+    /// The run asks for no more bytes of the target. `nil` means all targets.
     case pause(Target?)
-    /// Bytes may be asked for again.
+    /// The run asks for bytes of the target again. `nil` means all targets.
     case resume(Target?)
-    /// A transfer is to end, or all of them.
+    /// The run cancels the transfer of the target. `nil` means all transfers.
     case cancel(Target?, discardingPart: Bool)
-    /// Resources that are not urgent may not be fetched now, for this reason, or may again.
+    /// Why resources that are not urgent may not be fetched. `nil` means that they may.
     case permission(Deferral?)
-    /// A transfer, or all of them, is put aside until further notice.
+    /// The target is paused until a user resumes it. `nil` means all targets.
     case putAside(Target?)
-    /// The run is to end early; the parts of its transfers stay, or go.
+    /// The run ends early. The parts of its transfers stay unless they are discarded.
     case end(RunEnding, discardingParts: Bool = false)
     /// Time has gone by.
     case tick
@@ -57,71 +63,73 @@ package enum RunInput: Sendable {
 
 /// An action that a run asks of its driver.
 package enum RunAction: Sendable {
-    /// An event is sent.
+    /// Send an event.
     case tell(Event.Body)
-    /// Rows are read; `found` comes next.
+    /// Read rows; `found` follows.
     case read([RowWish])
-    /// Targets are taken and their rows read; `claimed` and `occupied` come next.
+    /// Claim targets and read their rows; `claimed` and `occupied` follow.
     case claim([RowWish])
-    /// The targets of these steps are taken, all of them or none; `setClaimed` or `setOccupied`
-    /// comes next. Sets that share requests have one number (`SetClaims`).
+    /// Claim the targets of these steps, all or none; `setClaimed` or `setOccupied` follows.
+    ///
+    /// The number is that of a group of sets: sets that share requests are one group (`SetClaims`).
     case claimSet(Int, [Int])
-    /// Transfers are handed to the loop.
+    /// Give transfers to the loop that carries them out.
     case submit([Submission])
-    /// The name that a server chose for a file is looked up, the remembered one or else the body's,
-    /// and reserved; `named` comes next.
+    /// Find and reserve the name of a file that the server names; `named` follows.
+    ///
+    /// It is the remembered name, or else the one that the body's response suggests.
     case name(Int, ReceivedBody)
-    /// Bytes get a final name; `promoted` comes next.
+    /// Give a step's bytes their final name; `promoted` follows.
     case promote(Int, Promotion)
-    /// A set gets its final names, all of it or nothing; `setEnded` comes next.
+    /// Give all files of a set their final names, or none; `setEnded` follows.
     case promoteSet(SetContents)
-    /// A row is written; `confirmed` comes next.
+    /// Write a step's row; `confirmed` follows.
     case confirm(Int, Confirmed)
-    /// A file that stays is looked at: it must still have this stamp. `confirmed` comes next.
+    /// Check that a step's file still has this stamp; `confirmed` follows.
     case look(Int, Target, FileStamp)
-    /// An orphan is removed; `removed` comes next.
+    /// Remove a file; `removed` follows.
     case remove(Int, Removal)
-    /// Works that wait for the disk are promoted now, without waiting for more.
+    /// Promote the files that wait for the disk now, without waiting for more.
     case hurry
-    /// Parts that nothing will use are removed.
+    /// Remove parts that no step will use.
     case discard(parts: [String])
-    /// A target is released; the steps that wait for it learn how this step ended.
+    /// Release a step's target. Steps of other runs that wait for it get the result.
     case release(Int, Target, Result<Event.Done, MirrorError>?)
-    /// The loop asks for no more bytes of these transfers.
+    /// Stop asking for bytes of these transfers.
     case pause([Int])
-    /// The loop resumes these transfers.
+    /// Resume these transfers.
     case resume([Int])
-    /// The loop ends these transfers.
+    /// End these transfers.
     case cancel([Int], discardingParts: Bool)
-    /// The run does not wait for what the disk still does.
+    /// Stop waiting for promotions that the disk has not finished.
     case abandonPromotions
 }
 
-/// A row to be read for a step.
+/// A request to read a row for a step.
 package struct RowWish: Sendable {
-    /// The step.
+    /// The position of the step.
     package let position: Int
-    /// Whose row it is; not always the step's own target.
+    /// The target of the row. For a step that copies or moves a file, this is the file's target.
     package let target: Target
-    /// What the plan knows of it.
+    /// What the plan knows of the row.
     package var planned = PlannedRow.unread
 }
 
 /// A target's row when the plan was made.
 package enum PlannedRow: Sendable {
-    /// The plan does not have it.
+    /// The plan does not know the row.
     case unread
-    /// There was none.
+    /// The index had no row of the target.
     case none
-    /// This one.
+    /// The index had this row.
     case row(IndexRecord)
 }
 
 /// The index's row for a step.
 package struct KnownRow: Sendable {
-    /// The step.
+    /// The position of the step.
     package let position: Int
-    /// The row; nil where there is none.
+    /// The row. `nil` means that the index has no row of the target.
     package let row: IndexRecord?
 
     /// Takes a step and its row.
@@ -133,16 +141,17 @@ package struct KnownRow: Sendable {
 
 /// A transfer for the loop.
 package struct Submission: Sendable {
-    /// The step.
+    /// The position of the step.
     package let position: Int
-    /// The work to do.
+    /// The step to carry out.
     package let step: Step
-    /// The media type of the version that is there, where known.
+    /// The media type of the version at the target, where known.
     package let storedMediaType: String?
-    /// Whether its bytes must outlive the run, however few they are, because their set may not be
-    /// promoted in it.
+    /// Whether the bytes go into a part, however few they are, because they must outlive the run.
+    ///
+    /// True for a step of a set, because this run may not promote the set.
     package let keepsPart: Bool
-    /// Whether it goes on when the budget is spent; false in a run without a budget.
+    /// Whether the transfer goes on when the budget is spent. False in a run without a budget.
     package let isUrgent: Bool
 
     init(
@@ -158,9 +167,9 @@ package struct Submission: Sendable {
 
 /// The cause that ends a run early.
 package enum RunEnding: Sendable {
-    /// Nothing more can be done, or a limit was reached.
+    /// A limit was reached, or an error leaves no step that can succeed.
     case error(MirrorError)
-    /// The caller asked for it; the exit code that follows.
+    /// The caller interrupted the run, which ends with this exit code.
     case interrupted(exit: Int32)
     /// A resource failed, and the options say that a failure ends the run.
     case firstFailure
@@ -168,23 +177,25 @@ package enum RunEnding: Sendable {
 
 /// The rules that a run follows.
 package struct RunRules: Sendable {
-    /// Whether no request is made.
+    /// Whether the run makes no requests.
     package var isOffline = false
-    /// Whether good files that could not be confirmed leave the run successful.
+    /// Whether the run succeeds although good files could not be confirmed.
     package var acceptsStale = false
-    /// The greatest age of such files in seconds; nil is no limit.
+    /// Seconds since the last confirmation after which `acceptsStale` accepts a file no more.
+    ///
+    /// `nil` means no limit.
     package var longestStale: Int64?
     /// Whether the first failure of a resource that is not optional ends the run.
     package var stopsAtFirstFailure = false
-    /// Seconds after which the run ends; nil is no limit.
+    /// Seconds after which the run ends. `nil` means no limit.
     package var deadline: Int64?
     /// Whether the run spends a budget of bytes.
     package var hasBudget = false
-    /// Whether the files that the plan keeps are looked at when all else has ended: they are reported then.
+    /// Whether the run looks at kept files only when all else has ended, and reports them then.
     package var looksAtKeptLast = false
-    /// The treatment of bytes that mirror did not put there.
+    /// The treatment of bytes at a target that mirror did not put there.
     package var onConflict = ConflictPolicy.rename
-    /// Targets that are not fetched until they are resumed.
+    /// Targets that the run does not fetch until a user resumes them.
     package var paused = PausedTargets()
     /// How many transfers the loop should know at once.
     package var window = 1024
@@ -193,9 +204,9 @@ package struct RunRules: Sendable {
     package init() {}
 }
 
-/// A moment of a run.
+/// A moment of a run, on two clocks.
 package struct RunMoment: Sendable {
-    /// Milliseconds since the work began that the run is part of; never goes back.
+    /// Milliseconds since the beginning of the work that the run is part of. It never goes back.
     package var elapsed: Int64
     /// The time of day.
     package var time: Instant

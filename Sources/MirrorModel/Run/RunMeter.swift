@@ -1,10 +1,10 @@
-/// What one transfer has brought and is expected to bring.
+/// The bytes that one transfer has brought, and those that are expected of it.
 struct TransferCount: Sendable, Hashable {
-    /// Body bytes that are expected in all; nil where that is not known.
+    /// Body bytes that are expected in all. `nil` means that their number is not known.
     var expected: Int64?
     /// Body bytes that arrived.
     var received: Int64 = 0
-    /// Bytes of the file that were there before.
+    /// Bytes of the file that were there before the transfer.
     private var base: Int64 = 0
 
     init(_ expected: Int64?) { self.expected = expected }
@@ -14,7 +14,7 @@ struct TransferCount: Sendable, Hashable {
         switch event {
         case .started(_, let size, let offset):
             base = offset == step.offset ? step.reusableBytes : offset
-            // Until bytes come, a conditional request is expected to bring none.
+            // Until bytes come, a conditional request is expected to bring no bytes.
             if !step.expectsConfirmation { learn(size: size) }
         case .progress(let bytes, let size, _):
             received = max(0, bytes - base)
@@ -25,7 +25,7 @@ struct TransferCount: Sendable, Hashable {
             }
             (base, received) = (0, 0)
         case .ended(let result):
-            // These are all that arrived.
+            // The result counts all bytes that arrived, even those of earlier requests.
             received = result.cost.bytesReceived
             expected = received
         case .retry, .verifying: break
@@ -37,30 +37,32 @@ struct TransferCount: Sendable, Hashable {
     }
 }
 
-/// Adds up what the transfers of a run have brought and are expected to bring.
+/// Adds up the bytes that a run's transfers have brought and are expected to bring.
 struct RunMeter: Sendable {
     private var totals = RunTotals()
     /// Transfers that have not ended, by the positions of their steps.
     private var open = PositionSet()
-    /// Bytes that arrived and transfers that ended, and two earlier states of both with their times.
+    /// `bytes`: bytes that arrived; `ended`: transfers that ended.
+    ///
+    /// `older` and `newer`: two earlier states of both, with their times in milliseconds.
     private var bytes: Int64 = 0
     private var ended: Int64 = 0
     private var older: (time: Int64, bytes: Int64, ended: Int64)?
     private var newer: (time: Int64, bytes: Int64, ended: Int64)?
 
-    /// The rates span between one and two of these, in milliseconds.
+    /// The least time between two states, in milliseconds; a rate usually covers one to two.
     private static let span: Int64 = 2500
     /// The shortest time, in milliseconds, from which a rate is computed.
     private static let shortest: Int64 = 500
 
-    /// Adds a transfer.
+    /// Adds a transfer, with the body bytes that are expected of it.
     mutating func add(_ position: Int, _ expected: Int64?) {
         open.insert(CollectionOfOne(position))
         totals.transfers += 1
         add(expected, 1)
     }
 
-    /// Enters that a transfer's count has changed.
+    /// Replaces a transfer's earlier count by its new one.
     mutating func change(from old: TransferCount, to new: TransferCount, at time: Int64) {
         note(bytes: max(0, new.received - old.received), ended: 0, at: time)
         totals.bytes += new.received - old.received
@@ -68,7 +70,7 @@ struct RunMeter: Sendable {
         add(new.expected, 1)
     }
 
-    /// Enters that a step has ended; one without a transfer changes nothing.
+    /// Enters the end of a step. Does nothing if the step has no open transfer.
     mutating func end(_ position: Int, _ count: TransferCount, hasFailed: Bool, at time: Int64) {
         guard open.remove(position) else { return }
         var last = count
@@ -99,12 +101,14 @@ struct RunMeter: Sendable {
         return Self.quotient(Double(totals.transfers - totals.ended), rates.ended)
     }
 
-    /// Whole seconds for what is left at a rate; nil where nothing moves.
+    /// Returns the seconds that the rest takes at a rate. Returns nil if the rate is 0.
     private static func quotient(_ left: Double, _ rate: Double) -> Int64? {
         rate > 0 ? Int64(exactly: (left / rate).rounded(.up)) : nil
     }
 
-    /// Notes bytes that arrived and transfers that ended. After a pause the rates are measured again.
+    /// Counts bytes that arrived and transfers that ended.
+    ///
+    /// After a pause the rates are measured from here on.
     private mutating func note(bytes: Int64, ended: Int64, at time: Int64) {
         self.bytes += bytes
         self.ended += ended
@@ -116,7 +120,9 @@ struct RunMeter: Sendable {
         if time - last.time >= Self.span { (older, newer) = (last, sample) }
     }
 
-    /// Bytes and transfers a second at a time; nil where too little time has gone by.
+    /// Returns the rates in bytes and transfers a second.
+    ///
+    /// Returns nil if too little time has passed to measure them.
     private func rates(at time: Int64) -> (bytes: Double, ended: Double)? {
         guard let older, time - older.time >= Self.shortest else { return nil }
         let seconds = Double(time - older.time) / 1000
@@ -124,30 +130,32 @@ struct RunMeter: Sendable {
     }
 }
 
-/// What the transfers of a run have brought so far, and what is left.
+/// The bytes and transfers of a run so far, and those that are left.
 ///
-/// A transfer is counted once, however many targets take its bytes. Copies and moves within the tree
-/// are not counted.
+/// A transfer is counted once, however many targets take its bytes. Copies and moves within the
+/// tree are not counted.
 public struct RunTotals: Sendable, Hashable {
-    /// Transfers of the run.
+    /// How many transfers the run has.
     public var transfers = 0
-    /// Transfers that have ended, failed ones included.
+    /// How many transfers have ended, failed ones included.
     public var ended = 0
-    /// Transfers that have failed.
+    /// How many transfers have failed.
     public var failed = 0
     /// Body bytes that arrived.
     public var bytes: Int64 = 0
     /// Body bytes of all transfers, as far as sizes are known.
     public var expectedBytes: Int64 = 0
-    /// Transfers that have not ended and whose size is not known yet.
+    /// How many transfers have not ended and have no known size yet.
     public var unknownSizes = 0
     /// Bytes a second over the last seconds.
     public var rate: Int64 = 0
-    /// Seconds until the last transfer ends, if all goes on as in the last seconds; nil where that
-    /// cannot be told. While sizes are unknown it follows from the number of transfers.
+    /// Seconds until the last transfer ends, if the rates of the last seconds continue.
+    ///
+    /// While sizes are unknown, the rate is the number of transfers that end in a second. `nil`
+    /// means that nothing moves, or that too little time has passed.
     public var secondsLeft: Int64?
 
-    /// No transfer.
+    /// Takes no values: the totals of a run without transfers.
     public init() {}
 }
 
@@ -166,9 +174,10 @@ extension RunTotals {
 }
 
 extension Step {
-    /// The body bytes that the step's transfer is expected to bring; nil where no size is declared.
+    /// The body bytes that the step's transfer is expected to bring.
     ///
-    /// None where the server most likely confirms the version that is there.
+    /// 0 if the server most likely confirms the version that is there. `nil` means that the size of
+    /// the file is not known.
     package var expectedBytes: Int64? {
         if let size { return max(0, size - reusableBytes) }
         return expectsConfirmation ? 0 : nil
@@ -186,12 +195,12 @@ extension StepList {
     }
 }
 
-/// What is done with the bytes of a transfer under way.
+/// What mirror does with the bytes of a transfer under way.
 public enum TransferStage: String, Sendable, Hashable, CaseIterable {
-    /// They arrive.
+    /// mirror receives the bytes.
     case receiving
-    /// All are here, and are compared with what is declared of them.
+    /// All bytes are here, and mirror verifies them.
     case verifying
-    /// They are the right ones, and get their final name.
+    /// The bytes are verified, and mirror gives them their final name.
     case writing
 }

@@ -1,6 +1,6 @@
-/// What the name that a server chose for a resource's file is remembered by.
+/// The key under which the index remembers the name that a server chose for a file.
 ///
-/// It is a class, so that the many promotions that have none are no larger.
+/// It is a class to keep promotions small, because most of them have no such key.
 package final class ServerNameKey: Sendable {
     /// The manifest's name.
     package let owner: String
@@ -17,24 +17,25 @@ package final class ServerNameKey: Sendable {
 }
 
 extension Manifest {
-    /// What the name is remembered by that a server chooses for a resource of this manifest.
+    /// Returns the key for the name that a server chooses for a resource of this manifest.
     package func serverNameKey(of resource: Resource) -> ServerNameKey {
         ServerNameKey(owner: owner, folder: resource.target.folder, source: resource.primary.url)
     }
 }
 
 extension Plan {
-    /// What the name of a step's file is remembered by; nil where the manifest gives the name.
+    /// Returns the key for the name of a step's file. Returns nil if the manifest gives the name.
     package func serverNameKey(of step: Step) -> ServerNameKey? {
         guard isNamedByServer(step), let resource = resource(of: step) else { return nil }
         return manifests[step.manifest].serverNameKey(of: resource)
     }
 
-    /// The target of the first body whose name the manifest leaves to the server.
+    /// Returns the target of a received body whose name the manifest leaves to the server.
     ///
     /// The response's suggested name comes first, then the name in the URL.
     ///
-    /// Throws `MirrorError` with `nameMissing` and `obstructed`.
+    /// Throws `MirrorError` with `nameMissing` if neither gives a name, and with `obstructed` if
+    /// the suggested name cannot be a target.
     package func targetNamed(
         by body: ReceivedBody, for step: Step
     ) throws(MirrorError) -> Target {

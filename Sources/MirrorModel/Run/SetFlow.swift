@@ -1,15 +1,15 @@
-/// The sets of a run, each from the first step that holds something until it is promoted or left.
+/// The sets of a run, each from its first finished step until it is promoted or left as it was.
 ///
-/// A step of a set does not end when its bytes are verified: it holds them here, until all of the
-/// set can be promoted. `SetProgress` knows when that is.
+/// A step of a set does not end when its bytes are verified. `SetFlow` keeps its promotion or row
+/// until the whole set can be promoted. `SetProgress` knows when that is.
 struct SetFlow: ~Copyable {
     private var states: [SetState]
-    /// The steps that hold what their set promotes.
+    /// The finished steps that wait for their set, by position, with what they change.
     private var works: [Int: StepWork] = [:]
 
     /// How far the promotion of one set is.
     private struct SetState {
-        /// The steps that hold something, in the order in which they came to it.
+        /// The finished steps, in the order in which they finished.
         var held: [Int] = []
         var stage = Stage.gathering
     }
@@ -20,7 +20,7 @@ struct SetFlow: ~Copyable {
         states = progress.sets.entries.map { _ in SetState() }
     }
 
-    /// Keeps what a step would change until its set is complete.
+    /// Keeps a step's promotion or row until its set is complete.
     mutating func hold(_ position: Int, _ holding: StepWork.Holding, _ book: inout StepBook) {
         guard let work = book.table.remove(position), let set = book.sets.set(of: position) else {
             return
@@ -35,8 +35,9 @@ struct SetFlow: ~Copyable {
         }
     }
 
-    /// Puts a step back that holds something, so that it can end or begin again; nil where it holds
-    /// nothing.
+    /// Puts a finished step back into the table, so that it can end or begin again.
+    ///
+    /// Returns nil if the step does not wait for its set.
     @discardableResult
     mutating func putBack(_ position: Int, _ book: inout StepBook) -> StepWork? {
         if states.isEmpty { return nil }
@@ -47,8 +48,9 @@ struct SetFlow: ~Copyable {
         return work
     }
 
-    /// Puts a step back that holds something for a set whose promotion has not begun, and returns what
-    /// it held; nil where it holds nothing, or it is too late.
+    /// Puts a finished step back into the table, and returns what it would change.
+    ///
+    /// Returns nil if the step does not wait for its set, or if the promotion of the set has begun.
     mutating func takeOut(_ position: Int, _ book: inout StepBook) -> StepWork.Holding? {
         if states.isEmpty { return nil }
         guard let set = book.sets.set(of: position), states[set].stage == .gathering,
@@ -59,7 +61,7 @@ struct SetFlow: ~Copyable {
         return holding
     }
 
-    /// Promotes the sets that are complete, and leaves those that cannot be.
+    /// Promotes the complete sets, and leaves those that an obstacle keeps from being promoted.
     mutating func settle(_ book: inout StepBook) {
         if states.isEmpty { return }
         let complete = states.indices.filter {
@@ -106,7 +108,7 @@ struct SetFlow: ~Copyable {
                     removals: removals)))
     }
 
-    /// Leaves the tree as it is: what the set holds is kept for the next run.
+    /// Leaves the tree as it is, and keeps the set's parts for the next run.
     private mutating func leave(_ set: Int, _ obstacle: SetFailure, _ book: inout StepBook) {
         var end = Event.SetEnd(book.sets.sets.entries[set])
         end.obstacle = obstacle
@@ -128,7 +130,7 @@ struct SetFlow: ~Copyable {
         book.act(.tell(.set(end)))
     }
 
-    /// Ends a set: what its steps only confirm is confirmed.
+    /// Ends a set, and confirms the files that its steps only confirm.
     private mutating func end(_ set: Int, _ book: inout StepBook) {
         states[set].stage = .over
         for position in states[set].held {
@@ -140,10 +142,10 @@ struct SetFlow: ~Copyable {
     }
 }
 
-// MARK: What the disk says
+// MARK: Results of the disk
 
 extension SetFlow {
-    /// Continues a set that was promoted, or that could not be.
+    /// Continues a set that was promoted, or whose promotion failed.
     mutating func ended(
         _ set: Int, _ result: SetResult, _ book: inout StepBook, _ transfers: inout TransferFlow
     ) {
@@ -194,7 +196,10 @@ extension SetFlow {
         book.act(.tell(.set(end)))
     }
 
-    /// Takes back a set that could not be promoted: what other files were to be copied from is fetched.
+    /// Takes back a set that could not be promoted.
+    ///
+    /// If a file to copy has changed, its step fetches the bytes instead. The other failed steps
+    /// end.
     private mutating func takeBack(
         _ set: Int, _ causes: [Int: MirrorError], _ book: inout StepBook,
         _ transfers: inout TransferFlow
@@ -213,13 +218,13 @@ extension SetFlow {
                 }
             }
         }
-        // The orphans are as they were: the set may be complete once more.
+        // The set may be complete once more, and its removals are opened again then.
         for position in book.sets.removals(of: set) { book.accounts.close(position) }
     }
 }
 
 extension Promotion.Content {
-    /// The same bytes for another target, as long as they have no final name.
+    /// The same bytes for another target, as long as they do not have their final name.
     fileprivate var shared: Promotion.Content {
         switch self {
         case .part(let name, let stamp): .copyOfPart(name, stamp)
@@ -228,21 +233,21 @@ extension Promotion.Content {
     }
 }
 
-/// Which sets of a run have the targets that they need, and what waits for them.
+/// Claims the targets of a run's sets, and keeps the transfers that wait for these claims.
 ///
-/// A set keeps its targets until all of it is promoted. If two runs had a part each of what the
-/// other one's set needs, they would wait for each other for ever. So a set takes its targets
-/// together, before one of its files is fetched: either all of them, or none. It waits for other
-/// runs only while it has none. Sets that share a request wait for each other's transfers, and so
-/// they take theirs as one.
+/// A set keeps its targets until all of it is promoted. If two runs each had a part of what the
+/// other run's set needs, both would wait for ever. So a set claims all its targets at once,
+/// before one of its files is fetched: it gets all of them, or none. It waits for other
+/// runs only while it has no target. Sets that share a request wait for each other's transfers, so
+/// they claim their targets as one group.
 struct SetClaims: ~Copyable {
-    /// One set, or several that share requests.
+    /// One set, or several sets that share requests.
     private struct Group {
-        /// The steps that may have to take their targets.
+        /// The steps whose targets the group may have to claim.
         var steps: [Int] = []
-        /// The transfers that wait until the targets are this run's.
+        /// The transfers that wait until the run has the targets.
         var waiting = PositionSet()
-        /// Steps whose targets other runs have.
+        /// The steps whose targets other runs have.
         var occupied: Set<Int> = []
         var stage = Stage.idle
     }
@@ -251,10 +256,10 @@ struct SetClaims: ~Copyable {
 
     private var groups: [Group]
     private var groupOfSet: [Int]
-    /// The groups of steps that are of no set, but send a request that a set waits for.
+    /// The groups of steps that belong to no set, but send a request that a set waits for.
     private var groupOfLeader: [Int: Int] = [:]
 
-    /// A run in which no set has its targets.
+    /// Makes the claims of a run in which no set has its targets.
     init(_ sets: SetProgress, _ sharing: RequestSharing) {
         groupOfSet = Array(sets.sets.entries.indices)
         groups = groupOfSet.map { _ in Group() }
@@ -276,13 +281,13 @@ struct SetClaims: ~Copyable {
     /// Whether the run has no set.
     var isEmpty: Bool { groups.isEmpty }
 
-    /// The group that takes a step's target; nil for a step that takes it by itself.
+    /// Returns the group that claims a step's target. Returns nil if the step claims it alone.
     func group(of position: Int, _ sets: SetProgress) -> Int? {
         if groups.isEmpty { return nil }
         return sets.set(of: position).map { groupOfSet[$0] } ?? groupOfLeader[position]
     }
 
-    /// Adds steps to their groups; returns those that are of none.
+    /// Adds steps to their groups. Returns the steps that belong to no group.
     mutating func add(
         _ positions: some Sequence<Int>, areTransfers: Bool, _ sets: SetProgress
     ) -> [Int] {
@@ -298,7 +303,7 @@ struct SetClaims: ~Copyable {
         return others
     }
 
-    /// The groups with transfers that were not asked for yet; marks them as asked for.
+    /// Returns the groups with waiting transfers and no claim so far, and marks them as claiming.
     mutating func ask() -> [(group: Int, steps: [Int])] {
         var asked: [(group: Int, steps: [Int])] = []
         for group in groups.indices
@@ -309,7 +314,7 @@ struct SetClaims: ~Copyable {
         return asked
     }
 
-    /// Whether a transfer has to wait for its group's targets; it waits from now on.
+    /// Makes a transfer wait if its group lacks its targets. Returns whether it waits.
     mutating func holdsBack(_ position: Int, _ sets: SetProgress) -> Bool {
         guard let group = group(of: position, sets), groups[group].stage != .taken else {
             return false
@@ -318,20 +323,23 @@ struct SetClaims: ~Copyable {
         return true
     }
 
-    /// The targets of a group are the run's; returns the transfers that waited for them.
+    /// Notes that the run has claimed a group's targets.
+    ///
+    /// Returns the transfers that waited for these targets.
     mutating func taken(_ group: Int, _ sharing: RequestSharing) -> [Int] {
         groups[group].stage = .taken
         return takeWaiting(of: group, sharing)
     }
 
-    /// Other runs have some of a group's targets, so this run has taken none.
+    /// Notes that other runs have some of a group's targets, so that this run claimed none.
     mutating func refused(_ group: Int, because occupied: [Int]) {
         groups[group].occupied = Set(occupied)
     }
 
-    /// Another run let a target go that a group waits for; the group asks again after the last one.
+    /// Notes that another run released a target that a group waits for.
     ///
-    /// False where no group waits for it.
+    /// The group claims again after the last release. Returns false if no group waits for the
+    /// target.
     mutating func letGo(_ position: Int, _ sets: SetProgress) -> Bool {
         guard let group = group(of: position, sets),
             groups[group].occupied.remove(position) != nil
@@ -340,24 +348,24 @@ struct SetClaims: ~Copyable {
         return true
     }
 
-    /// Ends the wait of a transfer; false where it does not wait.
+    /// Ends the wait of a transfer. Returns false if it does not wait.
     @discardableResult
     mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
         guard let group = group(of: position, sets) else { return false }
         return groups[group].waiting.remove(position)
     }
 
-    /// Whether another run has a target that its group waits for.
+    /// Whether another run has the step's target, for which the step's group waits.
     func isOccupied(_ position: Int, _ sets: SetProgress) -> Bool {
         group(of: position, sets).map { groups[$0].occupied.contains(position) } ?? false
     }
 
-    /// Takes the transfers that wait, because none of them will begin.
+    /// Takes all transfers that wait, because none of them will begin.
     mutating func takeWaiting(_ sharing: RequestSharing) -> [Int] {
         groups.indices.flatMap { takeWaiting(of: $0, sharing) }
     }
 
-    /// Without those that wait for the request of another one among them.
+    /// Takes a group's waiting transfers, without those that wait for another one's request.
     private mutating func takeWaiting(of group: Int, _ sharing: RequestSharing) -> [Int] {
         var waiting = groups[group].waiting
         groups[group].waiting.removeAll()
@@ -372,16 +380,16 @@ struct SetClaims: ~Copyable {
 
 /// What keeps a set from being promoted.
 public enum SetFailure: Sendable, Hashable {
-    /// A resource of it failed.
+    /// A resource of the set failed.
     case failed(MirrorError)
-    /// A file of it could not be confirmed, and may be of the old version.
+    /// A file of the set could not be confirmed, and may be of the old version.
     case stale(Target)
-    /// A resource of it may not be fetched now.
+    /// A resource of the set may not be fetched now.
     case deferred(Target, Deferral)
-    /// The run ended before it was complete.
+    /// The run ended before the set was complete.
     case ended
 
-    /// The word that scripts may rely on.
+    /// The failure as a word that scripts may rely on.
     public var code: String {
         switch self {
         case .failed(let error): error.code.rawValue
@@ -391,10 +399,10 @@ public enum SetFailure: Sendable, Hashable {
         }
     }
 
-    /// A sentence without its end that says why.
+    /// A sentence that says why, without its full stop.
     public var because: String { because { $0.rfc3339 } }
 
-    /// As above; moments are written by a function.
+    /// Returns the sentence that says why; `write` makes the text of an instant.
     package func because(_ write: (Instant) -> String) -> String {
         switch self {
         case .failed(let error): error.message
@@ -404,17 +412,16 @@ public enum SetFailure: Sendable, Hashable {
         }
     }
 
-    /// Whether it only says that the time has not come.
+    /// Whether a resource of the set may only be fetched later.
     var isDeferral: Bool { if case .deferred = self { true } else { false } }
 
-    /// Whether a later run meets it again, so that it is no use to fetch what else the set lacks.
+    /// Whether a later run would fail too, so that the set's other files need not be fetched.
     var isLasting: Bool { if case .failed(let error) = self { !error.isRetryable } else { false } }
 }
 
-/// How far the sets of a run have come: which of their steps are pending, and what keeps a set from
-/// being promoted.
+/// Counts the pending steps of a run's sets, and notes what keeps a set from being promoted.
 ///
-/// A step of a set is pending until it has ended, or holds what it was to bring.
+/// A step of a set is pending until it has ended, or is finished and waits for its set.
 struct SetProgress {
     /// The sets of the plan.
     let sets: AtomicSets
@@ -424,13 +431,13 @@ struct SetProgress {
 
     /// How far one set is.
     private struct State {
-        /// How many of its steps are pending.
+        /// How many of the set's steps are pending.
         var pending = 0
-        /// What keeps it from being promoted; the first that is no deferral, else the first.
+        /// The first obstacle to the set's promotion, or the first obstacle that is no deferral.
         var obstacle: SetFailure?
-        /// How many there are.
+        /// How many obstacles were noted.
         var obstacles = 0
-        /// Whether its transfers need not begin.
+        /// Whether the set's transfers need not begin, because the set cannot be promoted.
         var isHopeless = false
     }
 
@@ -443,13 +450,13 @@ struct SetProgress {
     /// Whether the plan has no set.
     var isEmpty: Bool { states.isEmpty }
 
-    /// The set that a step belongs to.
+    /// Returns the number of the set that a step belongs to. Returns nil if it belongs to no set.
     func set(of position: Int) -> Int? { sets.set(of: position, in: plan) }
 
     /// Whether a step is promoted together with others.
     func has(_ position: Int) -> Bool { !isEmpty && set(of: position) != nil }
 
-    /// Whether a set without this step's bytes is not whole.
+    /// Whether a set is incomplete without this step's bytes.
     func isEssential(_ position: Int) -> Bool {
         has(position) && plan.resource(of: plan.steps[position])?.isOptional != true
     }
@@ -463,16 +470,16 @@ struct SetProgress {
         }
     }
 
-    /// Counts a step that has ended, or that holds what it was to bring.
+    /// Counts a step that has ended, or that is finished and waits for its set.
     mutating func close(_ position: Int) {
         guard let set = set(of: position), pending.remove(position) else { return }
         states[set].pending -= 1
     }
 
-    /// Whether none of a set's steps is pending.
+    /// Whether a set has no pending step.
     func isComplete(_ set: Int) -> Bool { states[set].pending == 0 }
 
-    /// The steps that remove the orphans of a set.
+    /// Returns the steps that remove the orphans of a set.
     func removals(of set: Int) -> [Int] {
         plan.steps.indices.filter {
             plan.steps.isRemoval(at: $0) && self.set(of: $0) == set
@@ -483,10 +490,10 @@ struct SetProgress {
 // MARK: Obstacles
 
 extension SetProgress {
-    /// What keeps a set from being promoted; nil while nothing does.
+    /// Returns what keeps a set from being promoted. Returns nil while nothing does.
     func obstacle(of set: Int) -> SetFailure? { states[set].obstacle }
 
-    /// How many things do.
+    /// Returns how many obstacles were noted for a set.
     func obstacles(of set: Int) -> Int { states[set].obstacles }
 
     /// Notes what keeps the set of a step from being promoted.
@@ -502,7 +509,7 @@ extension SetProgress {
         }
     }
 
-    /// Notes a step's end if it leaves the set incomplete.
+    /// Notes a step's end as an obstacle if the end leaves the set incomplete.
     mutating func note(_ done: Event.Done, isAcceptedStale: Bool, at position: Int) {
         guard isEssential(position) else { return }
         if case .deferred(let deferral) = done.reason {
@@ -512,7 +519,7 @@ extension SetProgress {
         }
     }
 
-    /// Notes which sets cannot be promoted, whatever their transfers bring.
+    /// Marks the sets that cannot be promoted, whatever their transfers bring.
     mutating func noteHopeless() {
         for set in states.indices {
             states[set].isHopeless = states[set].obstacle?.isLasting == true

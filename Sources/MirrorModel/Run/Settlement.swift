@@ -1,10 +1,10 @@
-/// The consequence for a step of its bytes, or of a response about them.
+/// What follows for a step from its bytes, or from a response about them.
 package enum Settlement: Sendable {
-    /// The bytes get their final name; when they have it, the step has ended so.
+    /// The bytes get their final name. Then the step ends as the event says.
     case promote(Promotion, Event.Done)
-    /// The file stays and its row changes; when that is written, the step has ended so.
+    /// The file stays and its row changes. Then the step ends as the event says.
     case confirm(Confirmed, Event.Done)
-    /// Nothing is to be written: the step has ended so, if its file is still as the plan saw it.
+    /// The step ends as the event says, if its file is still as the plan saw it.
     case finish(Event.Done)
     /// The step has failed.
     case fail(MirrorError)
@@ -12,11 +12,11 @@ package enum Settlement: Sendable {
 
 /// Decides how steps settle: which row is written, which file changes, which event is sent.
 ///
-/// It knows the plan and gets rows of the index as arguments; it reads and writes nothing itself.
+/// `Settler` knows the plan and gets rows of the index as arguments. It reads and writes nothing.
 struct Settler: Sendable {
     let plan: Plan
     let onConflict: ConflictPolicy
-    /// The owners of the targets of each manifest, unless the plan says otherwise.
+    /// The owners of each manifest's targets, where the plan has no others for a target.
     private let owners: [Owners]
 
     init(plan: Plan, onConflict: ConflictPolicy) {
@@ -28,8 +28,8 @@ struct Settler: Sendable {
     /// Settles a body that was received and verified.
     ///
     /// - Parameters:
-    ///   - target: where it belongs; another than the step's where the server gave the name.
-    ///   - row: what the index knows of the step's target.
+    ///   - target: the target of the bytes; if the server chose the name, not the step's target.
+    ///   - row: the index's row of the step's target.
     func settle(
         _ body: ReceivedBody, at target: Target, for step: Step, row: IndexRecord?, now: Instant
     ) -> Settlement {
@@ -69,7 +69,7 @@ struct Settler: Sendable {
         if case .ours(let seen, row.sha256) = step.existing {
             (stamp, isExecutable) = (seen, plan.isExecutable(step))
         }
-        // Most answers say what the last one did, and most files are as they were put there.
+        // Most answers repeat the last one, and most files are untouched: only times change then.
         if row.stamp == stamp, row.isExecutable == isExecutable, row.owners == owners,
             row.hasAll(of: answer)
         {
@@ -108,7 +108,7 @@ struct Settler: Sendable {
         return promote(step, record, content, done, now: now)
     }
 
-    /// Settles a failure to reach any source: good bytes that are there become `stale`.
+    /// Settles a failure to reach any source. Good bytes that are there stay, and are `stale`.
     func settle(_ failure: MirrorError, for step: Step, row: IndexRecord?) -> Settlement {
         guard failure.isRetryable, step.kind == .revalidate || step.kind == .edited else {
             return .fail(failure)
@@ -129,7 +129,7 @@ extension Settler {
         return plan.owners.isEmpty ? owners[step.manifest] : plan.owners(of: step)
     }
 
-    /// The row of a file that has just been received.
+    /// Returns the row of a file that has just been received.
     private func record(
         of body: ReceivedBody, at target: Target, for step: Step, now: Instant
     ) -> IndexRecord {
@@ -157,7 +157,7 @@ extension Settler {
             done)
     }
 
-    /// The file stays as it is: the row learns what the answer said.
+    /// Leaves the file as it is, and records in its row what the answer said.
     private func leave(
         _ step: Step, _ received: IndexRecord, row: IndexRecord?, _ done: Event.Done
     ) -> Settlement {
@@ -169,7 +169,7 @@ extension Settler {
             record.stamp = stamp
             isAdoption = true
         case .ours, .foreign, .recorded, .nothing, .drifted, .obstacle:
-            // Edited here: the row goes on describing the version that was edited.
+            // The file was edited. Its row goes on describing the version that was edited.
             guard let row else { break }
             record.stamp = row.stamp
             record.promotedAt = row.promotedAt
@@ -178,7 +178,7 @@ extension Settler {
             step, record, isAdoption: isAdoption, setsMode: done.outcome != .edited, row: row, done)
     }
 
-    /// The row changes, and the file's mode where the manifest's wish changed.
+    /// Changes the row, and also the file's mode if the manifest wants another one.
     func confirm(
         _ step: Step, _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true,
         row: IndexRecord?, _ done: Event.Done
@@ -192,7 +192,9 @@ extension Settler {
                 serverName: serverNameKey(of: step, at: record.target), planned: step.seen), done)
     }
 
-    /// What the name of a step's file is remembered by; nil where there is none to remember.
+    /// Returns the key for the name that the server chose.
+    ///
+    /// Returns nil if there is no name to remember.
     private func serverNameKey(of step: Step, at target: Target) -> ServerNameKey? {
         guard let key = plan.serverNameKey(of: step), !target.isProvisional(for: key.source)
         else { return nil }
@@ -212,7 +214,7 @@ extension Promotion.ExpectedFile {
 }
 
 extension IndexRecord {
-    /// Whether an answer says nothing of the version that is not here, but the times.
+    /// Whether the row has all that an answer says, except its times.
     fileprivate func hasAll(of answer: Answer) -> Bool {
         let sent = answer.validators
         return provenance == answer.provenance
@@ -233,7 +235,7 @@ extension IndexRecord {
 }
 
 extension Event.Done {
-    /// The end of a file that there is no room for.
+    /// The end of a step whose file there is no room for.
     init(evicted step: Step) {
         self.init(
             target: step.target, step: step.kind, outcome: .evicted, reason: step.reason,
@@ -245,11 +247,13 @@ extension Event.Done {
 extension Settler {
     /// Settles a step that needs no server.
     ///
-    /// - Parameter row: what the index knows of the target, or of the file that is copied or moved.
-    ///   If the latter is not there any more, or has got another version since the plan was made, the
-    ///   step is a transfer after all, and this is nil.
-    /// - Parameter isOfSet: whether the step is promoted together with others. Then an orphan stays
-    ///   where it is until its bytes have their new name.
+    /// Returns nil if the file to copy or move is gone, or has another version than in the plan.
+    /// The step is a transfer then.
+    ///
+    /// - Parameters:
+    ///   - row: the index's row of the target, or of the file that is copied or moved.
+    ///   - isOfSet: whether the step is promoted together with others. Then an orphan stays where
+    ///     it is until its bytes have their new name.
     func settleLocally(
         _ step: Step, row: IndexRecord?, now: Instant, isOfSet: Bool = false
     ) -> Settlement? {
@@ -281,7 +285,7 @@ extension Settler {
         record.owners = owners(of: step)
         record.promotedAt = now
         record.isExecutable = plan.isExecutable(step)
-        // The copy is read, and a rename keeps the bytes whose digest the row has.
+        // A copy is hashed again, and a rename keeps the bytes whose digest the row has.
         if let pin = plan.resource(of: step)?.pin, localSource.isProven(by: pin) {
             record.verified = .digest
         }
@@ -299,8 +303,9 @@ extension Settler {
         return promote(step, record, content, done, now: now)
     }
 
-    /// Whether a file of the tree still is what the plan took it for: it may have got its own next
-    /// version before the step began.
+    /// Whether a file of the tree still has the bytes that the plan wants to copy or move.
+    ///
+    /// The file may have got its own next version before the step began.
     private func isWanted(_ localSource: IndexRecord, for step: Step) -> Bool {
         guard let resource = plan.resource(of: step) else { return false }
         guard resource.pin != nil else {
@@ -311,7 +316,7 @@ extension Settler {
             && resource.digests.contains(where: localSource.isProven)
     }
 
-    /// Takes a file that has the wanted bytes for the version that is wanted.
+    /// Records a file that has the wanted bytes as the wanted version.
     private func adopt(
         _ step: Step, _ sha256: Digest, row: IndexRecord?, now: Instant
     ) -> Settlement {

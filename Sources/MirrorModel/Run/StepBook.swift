@@ -1,4 +1,4 @@
-/// The book of a run's steps: which are under way, and how each of them ends.
+/// Has the steps of a run that are under way, and ends each of them.
 ///
 /// Every end of a step passes through the book, so each step is counted once. The book informs the
 /// step's set, releases its target and reports its end. It also lists the actions of the run,
@@ -9,16 +9,16 @@ struct StepBook: ~Copyable {
     private(set) var sharing: RequestSharing
     var accounts: StepAccounts
     var table = StepTable()
-    /// Steps whose targets this run has, and other runs of the process may wait for.
+    /// Steps whose targets this run has claimed. Other runs of the process may wait for them.
     var claimed = PositionSet()
-    /// Steps that hold something for their set; none of them is in the table (`SetFlow`).
+    /// Steps whose finished work waits for their set. `SetFlow` keeps this work, not the table.
     var held = PositionSet()
-    /// How far the sets are that are promoted as a whole.
+    /// How far the sets have come, which are promoted as a whole.
     var sets: SetProgress
-    /// The cause that ends the run, or has ended it.
+    /// The cause that ends the run early. `nil` means that nothing has ended the run early.
     private(set) var ending: RunEnding?
     private var actions: [RunAction] = []
-    /// When the input came that is acted on.
+    /// The moment of the input that the run handles.
     var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
 
     init(_ plan: Plan, rules: RunRules) {
@@ -32,10 +32,12 @@ struct StepBook: ~Copyable {
         }
     }
 
-    /// Adds something that is to be done.
+    /// Adds an action to those that the driver will perform.
     mutating func act(_ action: RunAction) { actions.append(action) }
 
-    /// Takes the actions to carry out, in order; the next ones use the memory of those before.
+    /// Moves the actions to carry out, in their order, into `taken`.
+    ///
+    /// The array that `taken` had is used again for the next actions.
     mutating func takeActions(into taken: inout [RunAction]) {
         if !taken.isEmpty { taken.removeAll(keepingCapacity: true) }
         if !actions.isEmpty { swap(&taken, &actions) }
@@ -43,19 +45,19 @@ struct StepBook: ~Copyable {
 
     var isEnding: Bool { ending != nil }
 
-    /// Whether a transfer may begin.
+    /// Whether a transfer may begin. An offline run begins only transfers from `file:` sources.
     func mayBegin(_ position: Int) -> Bool {
         !rules.isOffline || plan.beginsOffline(position, sets.sets)
     }
 
-    /// Notes what ends the run.
+    /// Notes what ends the run. The first cause stays.
     mutating func noteEnding(_ ending: RunEnding) { self.ending = self.ending ?? ending }
 }
 
 // MARK: Beginnings
 
 extension StepBook {
-    /// Opens the steps that need no server and the transfers; so many files are kept as they are.
+    /// Opens the steps that need no server and the transfers, and counts the kept files.
     mutating func open(_ local: [Int], kept: Int) {
         accounts.counts.enterKept(kept)
         accounts.open(local)
@@ -68,7 +70,7 @@ extension StepBook {
         }
     }
 
-    /// Begins steps: their rows are read.
+    /// Begins steps by reading their rows; `purpose` says what follows.
     mutating func begin(_ positions: some Sequence<Int>, _ purpose: (Step) -> StepWork.Purpose) {
         var wishes: [RowWish] = []
         for position in positions {
@@ -79,30 +81,31 @@ extension StepBook {
         if !wishes.isEmpty { act(.read(wishes)) }
     }
 
-    /// The steps that wait for the request of another step; some may have ended without it.
+    /// Returns the steps that still wait for the request of another step.
     func waitingFollowers(of position: Int) -> [Int] {
         (sharing.followers[position] ?? []).filter { isWaiting($0) }
     }
 
-    /// Whether a step waits for something that is not its own: its turn, a target, or a request.
+    /// Whether a step waits for its turn, for its target, or for another step's request.
     ///
-    /// A step that its set holds waits for none of these.
+    /// A step whose finished work waits for its set waits for none of these three.
     func isWaiting(_ position: Int) -> Bool {
         accounts.open.contains(position) && table[position] == nil && !held.contains(position)
     }
 
-    /// Begins the steps that wait for the request of another step, whatever came of it.
+    /// Begins the steps that wait for another step's request; `purpose` says what follows.
     mutating func beginFollowers(
         of position: Int, _ purpose: (Step) -> StepWork.Purpose
     ) {
         begin(waitingFollowers(of: position), purpose)
     }
 
-    /// Divides the followers of a failed request: some ask themselves, the rest share its failure.
+    /// Divides the followers of a failed request: some send their own, the rest share its failure.
     ///
-    /// After `offline`, a follower asks if it may begin. After any other error, it asks if it has a
-    /// source that the leader did not ask. Of followers with equal sources the first asks, and the
-    /// others wait for it. If the error ends the run, all followers share it.
+    /// After `offline`, a follower sends a request if it may begin. After any other error, it does
+    /// so if it has a source that the leader did not ask. Of followers with equal sources the first
+    /// sends a request, and the others wait for it. If the error ends the run, all followers share
+    /// the error.
     mutating func divide(
         _ followers: [Int], of leader: Int, after error: MirrorError
     ) -> (asking: [Int], sharing: [Int]) {
@@ -127,7 +130,7 @@ extension StepBook {
         return (asking, sharingFailure)
     }
 
-    /// Gives the bytes of a step to those that waited for the same request.
+    /// Gives the bytes of a step to the steps that wait for the same request.
     mutating func share(
         _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
         as content: Promotion.Content
@@ -142,7 +145,7 @@ extension StepBook {
 // MARK: Ends
 
 extension StepBook {
-    /// Enters a step's good end.
+    /// Ends a step that succeeded.
     mutating func finish(
         _ position: Int, _ done: consuming Event.Done, isAcceptedStale: Bool = true
     ) {
@@ -151,13 +154,13 @@ extension StepBook {
         if done.outcome != .stale, done.outcome != .deferred {
             discardSupersededParts(of: done.target)
         }
-        // An end that another run brought has that run's times.
+        // An end that another run brought has that run's times, which do not count here.
         done.trace = table[position]?.trace
         act(.tell(.done(done)))
         close(position, .success(done), isPassedOn: true)
     }
 
-    /// Enters the end of a step whose bytes have their final name, or failed to get it.
+    /// Ends a step whose bytes have their final name, or failed to get it.
     mutating func finish(
         _ position: Int, _ done: consuming Event.Done, _ result: PromotionResult
     ) {
@@ -173,7 +176,7 @@ extension StepBook {
         }
     }
 
-    /// Ends a step, and those that wait for its request, as deferred.
+    /// Ends a step as deferred, and so the steps that wait for its request.
     mutating func postpone(
         _ position: Int, _ deferral: Deferral, _ cost: TransferCost = TransferCost()
     ) {
@@ -185,14 +188,16 @@ extension StepBook {
         beginFollowers(of: position) { _ in .deferred(deferral) }
     }
 
-    /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
+    /// Ends a step that failed. The run ends too if its rules or the error demand it.
     mutating func fail(_ position: Int, _ error: MirrorError) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
         let told = lose(position, error)
         close(position, .failure(told), isPassedOn: error.code != .cancelled)
     }
 
-    /// Enters the failure of a step that may not have been opened: its file was to be kept.
+    /// Counts and reports the failure of a step, and returns the reported error.
+    ///
+    /// The step may not be open: a file that the plan keeps has no open step.
     @discardableResult
     mutating func lose(_ position: Int, _ error: MirrorError) -> MirrorError {
         var failed = plan.failure(of: plan.steps[position], error)
@@ -203,7 +208,7 @@ extension StepBook {
         return failed.error
     }
 
-    /// Tells of a failure, which may end the run.
+    /// Reports a failure, which may end the run.
     private mutating func tell(_ failed: Event.Failed) {
         act(.tell(.failed(failed)))
         if failed.error.code.endsRun {
@@ -213,7 +218,7 @@ extension StepBook {
         }
     }
 
-    /// Enters the end of a removal; what stayed is told, and an orphan is one still.
+    /// Ends a removal. An error means that the file stayed, and an orphan remains one.
     mutating func depart(_ position: Int, _ error: MirrorError?) {
         let step = plan.steps[position]
         accounts.close(position)
@@ -225,15 +230,18 @@ extension StepBook {
         }
     }
 
-    /// Tells of an orphan that kept its set from being put in place; the set counts what it leaves.
+    /// Reports an orphan that kept its set from being promoted. The set's end counts the orphan.
     mutating func failOrphan(_ position: Int, _ error: MirrorError) {
         accounts.close(position)
         accounts.counts.enterFailedOrphan()
         tell(plan.failure(of: plan.steps[position], error))
     }
 
-    /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
-    /// run that wants the target does the step itself.
+    /// Closes a step: ends its transfer and releases its target.
+    ///
+    /// Another run that waits for the target gets `end`, or does the step itself. It does so if
+    /// this run is ending and `isPassedOn` is false: then only the end of this run left the step
+    /// undone.
     private mutating func close(
         _ position: Int, _ end: Result<Event.Done, MirrorError>?, isPassedOn: Bool
     ) {
@@ -248,9 +256,10 @@ extension StepBook {
         letGo(position, isPassedOn || !isEnding ? end : nil)
     }
 
-    /// Lets the target of a step go that has ended, or that does not come in this run.
+    /// Releases the target of a step that has ended, or that does not come in this run.
     ///
-    /// A set takes its targets before its steps begin, so a step may have one that never began.
+    /// Does nothing if the run has not claimed the target. A set claims its targets before its
+    /// steps begin. So even a step that never began may have a target to release.
     mutating func letGo(_ position: Int, _ end: Result<Event.Done, MirrorError>? = nil) {
         guard claimed.remove(position) else { return }
         act(.release(position, plan.steps.target(at: position), end))
@@ -262,17 +271,17 @@ extension StepBook {
         accounts.noteRoom(of: plan.steps[position])
     }
 
-    /// Removes parts that a step's good end leaves without a use.
+    /// Removes the parts of a target that no step needs after its step succeeded.
     mutating func discardSupersededParts(of target: Target) {
         if let names = plan.supersededParts[target] { act(.discard(parts: names)) }
     }
 
-    /// Whether other people's bytes at a step's target stay, so that nothing may be fetched for it.
+    /// Whether bytes that mirror did not put at a step's target stay, so that nothing is fetched.
     func keepsConflict(_ position: Int) -> Bool {
         rules.onConflict == .keep && plan.steps[position].kind == .conflict
     }
 
-    /// Whether a file that was not confirmed leaves the run successful.
+    /// Whether the run succeeds although a file with this row was not confirmed.
     func acceptsStale(_ row: IndexRecord?) -> Bool {
         guard rules.acceptsStale else { return false }
         guard let longest = rules.longestStale, let row else { return true }
@@ -283,8 +292,9 @@ extension StepBook {
 // MARK: Steps that end only because the run does
 
 extension StepBook {
-    /// Ends steps, and those that share their requests, whose turn does not come in this run. They
-    /// are counted and have no event each: a run of a million entries ends within a second too.
+    /// Ends steps whose turn does not come in this run, and the steps that share their requests.
+    ///
+    /// They are counted and have no events, so that a run of a million steps ends within a second.
     mutating func leaveOut(_ positions: some Collection<Int>) {
         accounts.leaveOut(positions)
         if !sets.isEmpty { leaveOutOfSets(positions) }
@@ -293,7 +303,8 @@ extension StepBook {
         }
         if sharing.followers.isEmpty { return }
         for position in positions {
-            // One that asks itself, because its leader was cancelled, has its own end.
+            // A follower that sends its own request, because its leader was cancelled, ends by
+            // itself.
             for follower in waitingFollowers(of: position) {
                 accounts.leaveOut(CollectionOfOne(follower))
                 letGo(follower)
@@ -301,7 +312,7 @@ extension StepBook {
         }
     }
 
-    /// Notes that sets will not be complete, because these steps are not reached.
+    /// Notes that sets will not be complete, because the run does not reach these steps.
     private mutating func leaveOutOfSets(_ positions: some Collection<Int>) {
         for position in positions {
             for left in [position] + waitingFollowers(of: position) {
@@ -311,20 +322,20 @@ extension StepBook {
         }
     }
 
-    /// Ends a step, and those that share its request: they are counted, and have no event.
+    /// Ends a step and the steps that share its request. They are counted, and have no events.
     mutating func breakOff(_ position: Int) {
         accounts.enterUnfinished(position)
         leaveOut(CollectionOfOne(position))
         close(position, nil, isPassedOn: false)
     }
 
-    /// Ends a step whose set was left as it was: it is counted, and has no event.
+    /// Ends a step whose set was left as it was. The step is counted, and has no event.
     mutating func leaveUnfinished(_ position: Int) {
         accounts.enterUnfinished(position)
         close(position, nil, isPassedOn: false)
     }
 
-    /// Ends the removals that do not come in this run.
+    /// Ends the removals that the run does not reach.
     mutating func leaveRemovals(_ positions: some Collection<Int>) {
         for position in positions {
             accounts.close(position)
@@ -342,25 +353,25 @@ extension Event.Done {
     }
 }
 
-/// A run's knowledge of a step under way.
+/// What a run knows of a step under way.
 ///
 /// It belongs to one run. It is a class, because the run reads it with every message about the
 /// step, and reading must not copy it.
 final class StepWork {
     let step: Step
-    /// The action that follows once the row is there.
+    /// What the run does once the row has been read.
     let purpose: Purpose
     /// The row of the target, or of the file that is copied or moved.
     var row: IndexRecord?
-    /// How the step will have ended when the disk has it.
+    /// How the step ends once its bytes have their final name, or its row is written.
     var done: Event.Done?
-    /// What it would change once its set is complete; nil for one that waits for no set.
+    /// What the step changes once its set is complete. `nil` means that it waits for no set.
     var holding: Holding?
-    /// The bytes in memory that are on their way to the final name.
+    /// How many bytes in memory are on their way to the final name.
     var bytesInMemory = 0
-    /// The bytes that its transfer has brought; nil until it begins.
+    /// The bytes that the step's transfer has brought. `nil` until the transfer begins.
     var count: TransferCount?
-    /// When its transfer began and ended; nil until it begins.
+    /// When the step's transfer began and ended. `nil` until the transfer begins.
     var trace: TransferTrace?
 
     enum Purpose: Sendable {
@@ -368,19 +379,19 @@ final class StepWork {
         case local
         /// The step is a transfer.
         case transfer
-        /// Another step fetched bytes that are for this one too.
+        /// Another step fetched bytes that this step wants too.
         case sharesBytes(IndexRecord, Promotion.Content)
-        /// Another step's answer is about this one too.
+        /// Another step's answer is valid for this step too.
         case sharesAnswer(Answer)
         /// Another run of the process brought the target to this end.
         case sharesEnd(Event.Done)
-        /// Nothing may be asked for now.
+        /// The transfer may not run now, for this reason.
         case deferred(Deferral)
-        /// No source could be asked, or none could give the bytes.
+        /// No source could be asked, or no source could give the bytes.
         case failed(MirrorError)
     }
 
-    /// What a step would change.
+    /// What a step changes when its set is promoted.
     enum Holding: Sendable {
         case promote(Promotion)
         case confirm(Confirmed)
@@ -400,10 +411,10 @@ final class StepWork {
         }
     }
 
-    /// Whether the step is one of those that need no server.
+    /// Whether the step needs no server.
     var isLocal: Bool { if case .local = purpose { true } else { false } }
 
-    /// Whether the bytes come from another file of the tree, and may be fetched instead.
+    /// Whether the bytes come from another file of the tree, so that they can be fetched instead.
     var isCopy: Bool {
         switch purpose {
         case .local, .sharesBytes: true
@@ -412,9 +423,10 @@ final class StepWork {
     }
 }
 
-/// Steps that wait for their turn, and how many of those whose turn came have not ended.
+/// Steps that wait for their turn.
 ///
-/// A step under way takes a kilobyte or more, and a plan may have a million steps.
+/// The run limits the steps under way, because each takes a kilobyte or more. A plan may have a
+/// million steps.
 struct StepQueue: Sendable {
     static let mostUnderWay = 8192
     private static let together = 512
@@ -427,10 +439,12 @@ struct StepQueue: Sendable {
     /// Whether every step's turn has come.
     var isEmpty: Bool { next == positions.count }
 
-    /// How many wait.
+    /// How many steps wait for their turn.
     var count: Int { positions.count - next }
 
-    /// The steps to begin next, a few at a time; empty while enough steps are under way.
+    /// Takes the steps to begin next, a few at a time.
+    ///
+    /// Returns an empty slice while enough steps are under way.
     mutating func take(underWay: Int) -> ArraySlice<Int> {
         let room = min(StepQueue.mostUnderWay - underWay, StepQueue.together)
         let end = min(positions.count, next + max(0, room))
@@ -438,17 +452,17 @@ struct StepQueue: Sendable {
         return positions[next..<end]
     }
 
-    /// Takes all that are left, because none will begin.
+    /// Takes all steps that are left, because none of them will begin.
     mutating func takeRest() -> ArraySlice<Int> {
         defer { next = positions.count }
         return positions[next...]
     }
 }
 
-/// The accounts of a run: each step is counted once, and so are the bytes of its transfer.
+/// Counts each step of a run once, and the bytes of its transfer.
 ///
-/// A step is open, perhaps begun, and ended. The room that the plan made in Caches for files which
-/// did not come is entered here too.
+/// A step is open, perhaps begun, and then ended. The accounts also note the room that the plan
+/// made in Caches for files that did not come.
 struct StepAccounts: Sendable {
     var counts: SummaryCounts
     /// Steps that have not ended.
@@ -459,7 +473,7 @@ struct StepAccounts: Sendable {
     private(set) var interrupted: [Int] = []
     /// What the transfers have brought, and are expected to bring.
     private(set) var meter = RunMeter()
-    /// Bytes that the plan made room for in Caches and that did not come.
+    /// The room in bytes that the plan made in Caches for files that did not come.
     private var roomLeft: Int64 = 0
 
     init(_ plan: Plan) {
@@ -474,7 +488,7 @@ struct StepAccounts: Sendable {
     /// Records that work on a step has begun.
     mutating func noteBegun(_ position: Int) { begun.insert(CollectionOfOne(position)) }
 
-    /// Ends a step; false when it had ended before.
+    /// Ends a step. Returns false if it had ended before.
     @discardableResult
     mutating func close(_ position: Int) -> Bool { open.remove(position) }
 
@@ -485,7 +499,7 @@ struct StepAccounts: Sendable {
         counts.enterLeftOut(count)
     }
 
-    /// Ends a step that ended only because the run did; false when it had ended before.
+    /// Ends a step that ended only because the run did. Returns false if it had ended before.
     @discardableResult
     mutating func enterUnfinished(_ position: Int) -> Bool {
         guard open.remove(position) else { return false }
@@ -507,7 +521,7 @@ extension StepAccounts {
         meter.add(position, expected)
     }
 
-    /// Counts what the transfer of a step tells.
+    /// Counts an event of a step's transfer.
     mutating func count(_ event: TransferEvent, of work: StepWork, at elapsed: Int64) {
         let old = work.count ?? TransferCount(work.step.expectedBytes)
         var new = old
@@ -516,20 +530,22 @@ extension StepAccounts {
         meter.change(from: old, to: new, at: elapsed)
     }
 
-    /// Counts the end of a step's transfer; a step without a transfer changes nothing.
+    /// Counts the end of a step's transfer. Does nothing for a step without a transfer.
     mutating func endTransfer(
         _ position: Int, _ count: TransferCount, hasFailed: Bool, at elapsed: Int64
     ) {
         meter.end(position, count, hasFailed: hasFailed, at: elapsed)
     }
 
-    /// Notes that a file of Caches which was not there did not come.
+    /// Notes the room in Caches that the plan made for a step's file, which did not come.
     mutating func noteRoom(of step: Step) {
         guard step.target.area == .caches, case .nothing = step.existing else { return }
         roomLeft = roomLeft.addingSaturated(step.size ?? 0)
     }
 
-    /// Whether a file that was to go fits in the room of those that did not come; takes that room.
+    /// Takes room that missing files left, for a file that was to be evicted.
+    ///
+    /// Returns false if the file does not fit, or was not to be evicted for a quota.
     mutating func takeRoom(for step: Step) -> Bool {
         guard case .overQuota = step.reason, let size = step.size, size <= roomLeft else {
             return false
@@ -539,27 +555,27 @@ extension StepAccounts {
     }
 }
 
-/// The steps of a run that are under way, by the positions of their steps.
+/// The steps of a run that are under way, by their positions in the plan.
 ///
-/// A step is in it from the moment at which its row is asked for until it has ended, or until it
-/// holds its bytes for a set.
+/// A step enters the table when its row is asked for. It leaves the table when it ends, or when its
+/// finished work waits for its set.
 struct StepTable {
     private var works: [Int: StepWork] = [:]
-    /// How many of them are steps that need no server.
+    /// How many of these steps need no server.
     private(set) var local = 0
 
-    /// How many there are.
+    /// How many steps are under way.
     var count: Int { works.count }
 
     subscript(position: Int) -> StepWork? { works[position] }
 
-    /// Adds a step that has begun, or that goes on.
+    /// Adds a step that begins or goes on.
     mutating func insert(_ work: StepWork, at position: Int) {
         if work.isLocal { local += 1 }
         works[position] = work
     }
 
-    /// Removes a step; nil when it is not under way.
+    /// Removes a step. Returns nil if it is not under way.
     @discardableResult
     mutating func remove(_ position: Int) -> StepWork? {
         guard let work = works.removeValue(forKey: position) else { return nil }

@@ -1,16 +1,16 @@
-/// The steps of a run, each from its row to its end.
+/// Takes each step of a run from its row to its end.
 ///
-/// `Settler` decides what becomes of a step, and this carries it out. `StepBook` has the steps under
-/// way and ends them, `TransferFlow` begins and steers transfers, and `SetFlow` holds what is
-/// promoted as a whole. A failure that ends the run is noted in the book, and `RunMachine` acts on
-/// it.
+/// `Settler` decides how a step goes on, and `StepFlow` carries the decision out. `StepBook` has
+/// the steps under way and ends them. `TransferFlow` begins and steers transfers. `SetFlow` keeps
+/// finished steps until their set is promoted. `StepBook` also notes a failure that ends the run,
+/// and `RunMachine` acts on this note.
 struct StepFlow: ~Copyable {
     var book: StepBook
     private(set) var transfers: TransferFlow
     private var sets: SetFlow
     private let settler: Settler
     private var isOpen = false
-    /// What was to be cancelled before the steps were opened.
+    /// The cancellations that were requested before the steps were opened.
     private var cancelledEarly: [(target: Target, discardsPart: Bool)] = []
 
     init(_ plan: Plan, rules: RunRules) {
@@ -20,7 +20,7 @@ struct StepFlow: ~Copyable {
         settler = Settler(plan: plan, onConflict: rules.onConflict)
     }
 
-    /// Opens the steps that need no server and the transfers; so many files are kept as they are.
+    /// Opens the steps that need no server and the transfers, and counts the kept files.
     mutating func open(_ local: [Int], kept: Int) {
         book.open(local, kept: kept)
         transfers.fill(besides: local, &book)
@@ -29,7 +29,7 @@ struct StepFlow: ~Copyable {
         cancelledEarly = []
     }
 
-    /// Begins transfers that may begin now, and settles the sets that are complete.
+    /// Begins transfers that may begin now, and promotes or leaves the sets that are complete.
     mutating func advance() {
         if !book.isEnding { transfers.beginMore(&book) }
         sets.settle(&book)
@@ -59,23 +59,24 @@ struct StepFlow: ~Copyable {
         }
     }
 
-    /// Ends the transfer of a target, or all; a step that waits, or that its set holds, ends at once.
+    /// Cancels the transfer of a target. `nil` cancels all transfers under way.
     ///
-    /// What the disk has got is not taken back.
+    /// A step that waits, even one that waits for its set, ends at once. Work that the disk has
+    /// begun is not taken back.
     mutating func cancel(_ target: Target?, discardingPart: Bool) {
         guard let target else {
             let running = transfers.window.running.positions
             return book.act(.cancel(running, discardingParts: discardingPart))
         }
         guard isOpen else { return cancelledEarly.append((target, discardingPart)) }
-        // A removal under way brings nothing, and the run counts on its end.
+        // A removal has no bytes to cancel, and the run waits for its end.
         guard let position = book.plan.steps.position(of: target),
             book.accounts.open.contains(position), !book.plan.steps.isRemoval(at: position)
         else { return }
         if transfers.window.running.contains(position) {
             book.act(.cancel([position], discardingParts: discardingPart))
         } else if let held = sets.takeOut(position, &book) {
-            // Those that share the request have begun with the same bytes.
+            // The steps that share the request have begun with the same bytes.
             let isShared = book.sharing.followers[position] != nil
             if discardingPart, !isShared, case .promote(let promotion) = held,
                 case .part(let name, _) = promotion.content
@@ -84,7 +85,7 @@ struct StepFlow: ~Copyable {
             }
             book.fail(position, .cancelled(target))
         } else if book.isWaiting(position) || transfers.window.isHeld(position) {
-            // What another run has is that run's to discard: it may be on its way to its name.
+            // If another run has the target, only that run may discard the part: it may promote it.
             let isAnothers = transfers.stopWaiting(position, book.sets)
             if discardingPart, !isAnothers, let part = book.plan.steps[position].part {
                 book.act(.discard(parts: [part.name]))
@@ -93,8 +94,7 @@ struct StepFlow: ~Copyable {
         }
     }
 
-    /// Ends a step that is not wanted any more; those that share its request are, so they ask
-    /// themselves.
+    /// Ends a step that was cancelled. The steps that share its request send their own requests.
     private mutating func endCancelled(_ position: Int) {
         if book.isEnding { return book.breakOff(position) }
         book.fail(position, .cancelled(book.plan.steps.target(at: position)))
@@ -104,10 +104,10 @@ struct StepFlow: ~Copyable {
     /// Ends the steps that wait for their turn, for a resume, or for another run.
     mutating func leaveOutWhatWaits() { transfers.leaveOutWhatWaits(&book) }
 
-    /// Ends a step that the loop or the disk still has.
+    /// Ends a step whose work the loop or the disk still has.
     ///
-    /// A set gives the bytes of a step to those that share its request before it is promoted. So these
-    /// may have begun, and are ended first: a step that was not begun is only counted.
+    /// A set gives a step's bytes to the steps that share its request before the set is promoted.
+    /// So these steps may have begun, and end first. A step that was not begun is only counted.
     mutating func abandon(_ position: Int) {
         for follower in book.sharing.followers[position] ?? [] {
             sets.putBack(follower, &book)
@@ -121,7 +121,7 @@ struct StepFlow: ~Copyable {
 // MARK: From the row to the settlement
 
 extension StepFlow {
-    /// Continues a step whose row is there.
+    /// Continues a step whose row was read.
     private mutating func found(_ row: IndexRecord?, for position: Int) {
         guard let work = book.table[position] else { return }
         work.row = row
@@ -166,7 +166,7 @@ extension StepFlow {
         carryOut(settlement, position)
     }
 
-    /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
+    /// Ends steps whose rows cannot be read. A step whose end needs no row ends as it would have.
     private mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
             transfers.hasAnswer(position)
@@ -174,7 +174,7 @@ extension StepFlow {
             switch work.purpose {
             case .failed, .deferred, .sharesEnd: found(nil, for: position)
             case .transfer:
-                // Letting a target go that was not taken has no effect.
+                // Releasing a target that was not claimed has no effect.
                 book.claimed.insert(position)
                 transfers.window.ended(position)
                 book.fail(position, error)
@@ -205,7 +205,7 @@ extension StepFlow {
         }
     }
 
-    /// Ends a step whose file stays, once that was looked at again: much may have happened to it.
+    /// Ends a step whose file stays, after one more look: the file may have changed in the run.
     mutating func leave(_ position: Int, _ done: Event.Done) {
         guard let work = book.table[position] else { return }
         work.done = done
@@ -213,7 +213,7 @@ extension StepFlow {
         book.act(.look(position, work.step.target, seen))
     }
 
-    /// No source could give the bytes.
+    /// Settles a step for which no source gave the bytes, and the steps that share its request.
     private mutating func settle(_ error: MirrorError, _ position: Int) {
         guard let work = book.table[position] else { return }
         if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
@@ -230,7 +230,7 @@ extension StepFlow {
     }
 }
 
-// MARK: What a transfer tells
+// MARK: Events of a transfer
 
 extension StepFlow {
     /// Handles an event of a transfer.
@@ -238,7 +238,7 @@ extension StepFlow {
         guard let work = book.table[position] else { return }
         book.accounts.count(event, of: work, at: book.now.elapsed)
         work.note(event, at: book.now.elapsed)
-        // Before the step goes on, because that may tell its end.
+        // This event comes first, because the code below may report the step's end.
         if let news = event.news(of: work.step) { book.act(.tell(news)) }
         switch event {
         case .started: book.accounts.noteBegun(position)
@@ -273,7 +273,9 @@ extension StepFlow {
         }
     }
 
-    /// A verified body: the file stays when it has these bytes already, else they get its name.
+    /// Continues a step whose body is verified.
+    ///
+    /// The file stays if it has the same bytes already. Otherwise the body gets the target's name.
     private mutating func arrived(
         _ body: ReceivedBody, at target: Result<Target, MirrorError>, for position: Int
     ) {
@@ -287,14 +289,14 @@ extension StepFlow {
                 body, at: target, for: work.step, row: work.row, now: book.now.time)
             carryOut(settlement, position)
             guard case .confirm(let confirmed, _) = settlement else { return }
-            // A leftover costs room and nothing else: the next run tries again.
+            // A part that cannot be removed costs room and nothing else. The next run tries again.
             if case .part(let name, _) = body.content { book.act(.discard(parts: [name])) }
             book.share(confirmed.record, ofStep: position, as: .copy(of: confirmed.target))
         }
     }
 }
 
-// MARK: What the disk says
+// MARK: Results of the disk
 
 extension StepFlow {
     /// Continues a step whose bytes have their final name, or failed to get it.
@@ -314,7 +316,7 @@ extension StepFlow {
         }
     }
 
-    /// Continues a step whose row was written, or whose file was looked at, or not.
+    /// Continues a step whose row was written or whose file was looked at. An error fails the step.
     private mutating func confirmed(_ position: Int, _ error: MirrorError?) {
         if let error { return book.fail(position, error) }
         guard let work = book.table[position], let done = work.done.take() else { return }

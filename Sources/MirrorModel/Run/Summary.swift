@@ -2,9 +2,9 @@
 public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case fetched, resumed, updated, notModified, unchanged, copied, moved, adopted, kept, repaired
     case edited, conflict, stale
-    /// Missing or due, and not asked for now: hours, network or budget forbid it.
+    /// Missing or due, and not fetched now: hours, network, budget or a pause forbid it.
     case deferred
-    /// Removed from Caches or tmp, or left out, because there is no room for it now.
+    /// Removed from Caches or tmp, or not fetched, because there is no room for the file now.
     case evicted
     /// Left out by a tag, or not begun when the run ended early.
     case skipped
@@ -14,7 +14,7 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Outcome {
-    /// Its place in `allCases`.
+    /// The outcome's position in `allCases`.
     var number: Int {
         switch self {
         case .fetched: 0
@@ -39,9 +39,9 @@ extension Outcome {
     }
 }
 
-/// The totals of a run, which are its last event.
+/// The totals of a run. They are the run's last event.
 public struct Summary: Sendable, Hashable {
-    /// Resources of the manifests; the sum over all outcomes.
+    /// How many resources the manifests have. This is the sum over all outcomes.
     public var resources = 0
     /// The number of resources with each outcome.
     public var outcomes: [Outcome: Int] = [:]
@@ -49,13 +49,13 @@ public struct Summary: Sendable, Hashable {
     public var failedOptional = 0
     /// How many of the skipped resources the caller's tags left out.
     public var deselected = 0
-    /// Orphans that were removed.
+    /// How many orphans were removed.
     public var removed = 0
-    /// Orphans that stayed.
+    /// How many orphans stayed.
     public var orphans = 0
-    /// Sets that were left as they were, because not all of their files could be promoted.
+    /// How many sets were left as they were, because not all of their files could be promoted.
     public var setsLeft = 0
-    /// Promoted files whose bytes could not be verified by size or digest.
+    /// How many promoted files have bytes that no size or digest could verify.
     public var unverified = 0
     /// Body bytes that arrived.
     public var bytesReceived: Int64 = 0
@@ -63,13 +63,15 @@ public struct Summary: Sendable, Hashable {
     public var bytesReused: Int64 = 0
     /// How many of the interrupted resources have a part that a later run can continue.
     public var parts = 0
-    /// The bytes in those parts.
+    /// The bytes that these resources' parts have.
     public var partBytes: Int64 = 0
-    /// Requests made.
+    /// How many requests were made.
     public var requests = 0
-    /// The duration of the run in seconds, counted from the moment that its options name.
+    /// The duration of the run in seconds, counted from the moment that the run's options name.
     public var seconds: Double = 0
     /// The error that ended the run early.
+    ///
+    /// `nil` means that the run completed, or that the first failure of a resource ended it.
     public var error: MirrorError?
     /// The resulting exit code.
     public var exit: Int32 = 0
@@ -86,7 +88,7 @@ public struct Summary: Sendable, Hashable {
         guard error == nil else { return }
         error = failure
         let code = failure.exitCode
-        // Running again helps only where nothing else failed for good.
+        // Running again helps only if no other resource failed for good.
         if exit < 128, !(exit == 1 && code == 69) { exit = code }
     }
 
@@ -99,10 +101,10 @@ public struct Summary: Sendable, Hashable {
 
 /// Counts how the resources of a run ended.
 ///
-/// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
+/// Every resource is entered once. A second entry would be a bug in mirror: the summary's numbers
 /// would no longer add up to its resources.
 package struct SummaryCounts: Sendable {
-    /// The numbers so far, but for those of the outcomes.
+    /// All numbers so far, except those of the outcomes.
     private var others = Summary()
     /// How many resources ended in each way. A dictionary would be hashed with each resource.
     private var outcomes = [Int](repeating: 0, count: Outcome.allCases.count)
@@ -110,7 +112,7 @@ package struct SummaryCounts: Sendable {
     private var lasting = 0
     private var staleBeyondLimit = 0
 
-    /// A counts of a run over a number of resources.
+    /// Makes the counts of a run over a number of resources.
     package init(resources: Int, skipped: Int, orphans: Int, root: String) {
         others.resources = resources
         others.deselected = skipped
@@ -151,7 +153,7 @@ package struct SummaryCounts: Sendable {
     /// Enters a resource that had begun, and was not finished when the run ended.
     package mutating func enterInterrupted() { count(.interrupted) }
 
-    /// Enters the parts of interrupted resources, by how much of each can be continued.
+    /// Enters how many bytes of each interrupted resource's part a later run can use.
     package mutating func enterParts(_ bytes: some Sequence<Int64>) {
         for bytes in bytes where bytes > 0 {
             others.parts += 1
@@ -174,14 +176,14 @@ package struct SummaryCounts: Sendable {
         }
     }
 
-    /// Enters the cost of a transfer, also of one that failed.
+    /// Enters the cost of a transfer, whether or not the transfer succeeded.
     package mutating func enter(_ cost: TransferCost) {
         others.requests += cost.requests
         others.bytesReceived += cost.bytesReceived
         others.bytesReused += cost.bytesReused
     }
 
-    /// Enters a file without a resource that was removed, or that could not be.
+    /// Enters the removal of a file without a resource, or the failure to remove it.
     package mutating func enterRemoval(of step: Step, succeeded: Bool) {
         if succeeded {
             others.removed += 1
@@ -191,7 +193,7 @@ package struct SummaryCounts: Sendable {
         }
     }
 
-    /// Enters a failure to remove a file that is counted with the set it is of.
+    /// Enters the failure to remove a set's orphan, which is counted as an orphan with its set.
     package mutating func enterFailedOrphan() { lasting += 1 }
 
     /// Enters a file whose removal was not begun when the run ended.
@@ -206,12 +208,13 @@ package struct SummaryCounts: Sendable {
     /// Enters a set that could not be promoted.
     package mutating func enterSetLeft() { others.setsLeft += 1 }
 
-    /// The summary of the run that ends now.
+    /// Returns the summary of a run that ends now.
     ///
     /// - Parameters:
-    ///   - error: what ended the run before its end.
-    ///   - exit: an exit code that stands above all others, as after a signal.
-    ///   - seconds: how long it took.
+    ///   - error: the error that ended the run early. `nil` means that no error ended it.
+    ///   - exit: an exit code that overrides all others, as after a signal. `nil` means that there
+    ///     is none.
+    ///   - seconds: how long the run took.
     package func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
         var summary = summary
         summary.error = error
@@ -262,7 +265,7 @@ extension Summary {
 }
 
 extension Outcome {
-    /// The name of the summary's member that counts it.
+    /// The name of the summary's JSON member that counts this outcome.
     package var summaryKey: String {
         switch self {
         case .notModified: "revalidated"
@@ -272,19 +275,21 @@ extension Outcome {
     }
 }
 
-/// How far a run came that ended early.
+/// How far a run came before its early end.
 extension Summary {
     /// How many resources ended as they should.
     public var finished: Int {
         resources - self[.skipped] - self[.interrupted] - self[.deferred] - self[.failed]
     }
 
-    /// How many resources a further run has still to do, failed ones left out.
+    /// How many resources a further run still has to do, without those that failed.
     public var unfinished: Int {
         self[.skipped] - deselected + self[.interrupted] + self[.deferred]
     }
 
-    /// `64 done, 736 to go, 3 parts kept (41.0 MiB)`; only the first two are shown when they are 0.
+    /// The counts of an early end, e.g. `64 done, 736 to go, 3 parts kept (41.0 MiB)`.
+    ///
+    /// Failures and parts are left out if there are none.
     public var interimCounts: String {
         var words = ["\(finished) done"]
         if self[.failed] > 0 { words.append("\(self[.failed]) failed") }
@@ -302,9 +307,9 @@ extension Summary {
 }
 
 extension PartRecord {
-    /// How many of the part's bytes a later run can go on from, as far as the index knows.
+    /// How many of the part's bytes a later run can use, as far as the index knows.
     ///
-    /// A part that nothing could recognise again keeps none: it is never resumed.
+    /// 0 for an anonymous part, because it is never resumed.
     public var resumableBytes: Int64 {
         if identity == .anonymous { return 0 }
         let front = milestones.last?.length ?? 0

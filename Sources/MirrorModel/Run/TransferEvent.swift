@@ -1,16 +1,16 @@
 /// A report of a running transfer.
 package enum TransferEvent: Sendable {
-    /// A request is about to be made, or a source file read; sent once a job.
+    /// The transfer is about to send a request or to read a source file. This comes once a job.
     case started(source: String, size: Int64?, offset: Int64)
-    /// Bytes on disk or in memory so far, at most twice a second.
+    /// The bytes on disk or in memory so far. This comes at most twice a second.
     case progress(bytes: Int64, size: Int64?, bytesPerSecond: Int64)
-    /// All bytes are on the disk, and their digests are still to come; of large files only.
+    /// All bytes of a large file are on the disk, but its digests are not known yet.
     case verifying(bytes: Int64)
-    /// A passing failure; the next request follows after `waitMilliseconds`.
+    /// A failure that may pass. The next request follows after `waitMilliseconds`.
     case retry(
         cause: MirrorError, attempt: Int, waitMilliseconds: Int64,
         tries: (next: Int, most: Int)? = nil)
-    /// The bytes so far belong to another version, or cannot be continued.
+    /// The transfer drops its bytes: they are of another version, or cannot be continued.
     case restart(cause: MirrorError, attempt: Int)
     /// The last event of a job.
     case ended(TransferResult)
@@ -22,9 +22,9 @@ package enum TransferResult: Sendable {
     case received(ReceivedBody)
     /// The source confirmed the local version.
     case notModified(Answer, TransferCost)
-    /// No source could give the bytes; a part, where one was begun, stays.
+    /// No source could give the bytes. If a part was begun, it stays.
     case failed(MirrorError, TransferCost)
-    /// Cancelled; the part stays unless it was to be discarded.
+    /// The transfer was cancelled. Its part stays unless it was to be discarded.
     case cancelled(TransferCost)
 }
 
@@ -47,7 +47,7 @@ package struct TransferCost: Sendable, Hashable {
     /// Bytes of the part that were not fetched again.
     package var bytesReused: Int64 = 0
 
-    /// Nothing so far.
+    /// Takes all values, by default those of a transfer that has done nothing.
     package init(requests: Int = 0, bytesReceived: Int64 = 0, bytesReused: Int64 = 0) {
         self.requests = requests
         self.bytesReceived = bytesReceived
@@ -55,15 +55,15 @@ package struct TransferCost: Sendable, Hashable {
     }
 }
 
-/// A complete body whose size and digests hold.
+/// A complete body with the right size and digests.
 ///
-/// An object: it goes from the loop to the run, and from there to its promotion.
+/// It is a class, because the loop, the run and the promotion pass it on.
 package final class ReceivedBody: Sendable {
-    /// The bytes: in memory where they never touched the disk, else a complete part.
+    /// The bytes: in memory if they were never written to the disk, else in a complete part.
     package let content: Promotion.Content
     package let size: Int64
     package let sha256: Digest
-    /// The declared digest of another algorithm that held, strongest only.
+    /// The strongest declared digest of another algorithm; the bytes have this digest.
     package let otherDigest: Digest?
     package let verified: Verification
     package let answer: Answer
@@ -84,7 +84,7 @@ package final class ReceivedBody: Sendable {
         self.cost = cost
     }
 
-    /// The bytes that wait in memory.
+    /// How many bytes wait in memory.
     package var bytesInMemory: Int {
         if case .memory(let bytes) = content { return bytes.count }
         return 0
@@ -92,7 +92,9 @@ package final class ReceivedBody: Sendable {
 }
 
 extension TransferEvent {
-    /// The event that reports a transfer under way; nil for an end after which nothing is written.
+    /// Returns the event that reports a transfer under way.
+    ///
+    /// Returns nil for an end that leaves mirror no part to promote.
     func news(of step: Step) -> Event.Body? {
         switch self {
         case .started(let source, let size, let offset):
@@ -113,7 +115,7 @@ extension TransferEvent {
             .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
         case .ended(.received(let body)):
             switch body.content {
-            // A small body is promoted before a reader could look.
+            // mirror promotes a small body before a reader could look.
             case .memory: nil
             default:
                 .progress(
@@ -126,18 +128,18 @@ extension TransferEvent {
     }
 }
 
-/// When a transfer began and ended, and how its server spoke: what a run's log keeps of it.
+/// What the log of a run keeps of a transfer: its times, and how its server answered.
 public struct TransferTrace: Sendable, Hashable {
     /// Milliseconds from the beginning of the run's work to the first request.
     public var began: Int64
     /// Milliseconds from the beginning of the run's work to the end, good or bad.
     public var ended: Int64
-    /// The version of HTTP in which the bytes or the confirmation came; nil where none came.
+    /// The HTTP version of the response with the bytes or the confirmation. `nil` without either.
     public var version: HTTPVersion?
     /// Whether the server sends ranges, as far as this transfer showed it.
     public var ranges = RangeSupport.unknown
 
-    /// Takes both times; a transfer under way has the same twice.
+    /// Takes both times. A transfer under way has the same time twice.
     public init(began: Int64, ended: Int64) {
         self.began = began
         self.ended = ended
@@ -171,18 +173,18 @@ extension TransferTrace {
 
 /// Whether a server sends ranges.
 public enum RangeSupport: String, Sendable, Hashable, CaseIterable {
-    /// It sent the range that was asked for.
+    /// The server sent the range that was asked for.
     case honoured
-    /// It says that it would, and was not tried.
+    /// The server says that it sends ranges, and was not asked for one.
     case offered
-    /// It sent the whole file instead, or says that it sends none.
+    /// The server sent the whole file instead, or says that it sends no ranges.
     case refused
-    /// It does not say.
+    /// The server does not say whether it sends ranges.
     case unknown
 }
 
 extension ResponseHead {
-    /// What the response says about ranges, whatever it answers (RFC 9110 §14.3).
+    /// What the response's Accept-Ranges says, whatever its status is (RFC 9110 §14.3).
     var announcedRanges: RangeSupport {
         if isOnly("bytes", .acceptRanges) { return .offered }
         return isOnly("none", .acceptRanges) ? .refused : .unknown

@@ -1,23 +1,24 @@
-/// The transfers of a run, each from its turn until the loop has it: taken, paused, withdrawn.
+/// Begins and steers the transfers of a run, each from its turn until the loop has it.
 ///
-/// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, unless
-/// a pause or a permission forbids it. `StepFlow` settles what it brings.
+/// `TransferWindow` has the turns. The loop carries the transfers out. A transfer begins once its
+/// target belongs to this run, unless a pause or a permission forbids it. `StepFlow` settles what
+/// the transfer brings.
 struct TransferFlow: ~Copyable {
-    /// The transfers that the loop has, and those whose turn comes.
+    /// The transfers that the loop has, and those that wait for their turn.
     var window = TransferWindow()
-    /// Why resources that are not urgent may not be fetched now; nil where they may.
+    /// Why resources that are not urgent may not be fetched now. `nil` means that they may.
     private var deferral: Deferral?
     /// Targets that no run may fetch until a user resumes them.
     private var aside: PausedTargets
-    /// Transfers that were ended because of either.
+    /// Transfers that were ended because of `deferral` or `aside`, and why.
     private var withdrawn: [Int: Deferral] = [:]
-    /// Transfers that are paused, and may not have begun.
+    /// Transfers that are paused. Some of them may not have begun.
     private var paused: Set<Int> = []
-    /// Steps whose targets were asked for, and that have no answer yet.
+    /// Steps whose claims for their targets have no answer yet.
     private var claiming = PositionSet()
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
-    /// The sets, whose transfers begin once all targets of their set are this run's.
+    /// The claims of sets: a set's transfers begin once the run has all targets of the set.
     private var setClaims: SetClaims
 
     init(_ book: borrowing StepBook) {
@@ -25,10 +26,12 @@ struct TransferFlow: ~Copyable {
         setClaims = SetClaims(book.sets, book.sharing)
     }
 
-    /// Sets the transfers of the plan, in their turns; those of a set once it has its targets.
+    /// Fills the window with the plan's transfers.
+    ///
+    /// The transfers of a set follow once the run has all targets of the set.
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
         var turns = book.sharing.leaders
-        // Nothing is taken for requests that are not made.
+        // An offline run sends no requests for a set, so it claims no targets for one.
         if !setClaims.isEmpty, !book.rules.isOffline {
             _ = setClaims.add(local, areTransfers: false, book.sets)
             turns = setClaims.add(turns, areTransfers: true, book.sets)
@@ -39,10 +42,12 @@ struct TransferFlow: ~Copyable {
         window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
     }
 
-    /// Begins transfers that may begin now; none while others wait for the answer whether they have their
-    /// targets, so that these go ahead.
+    /// Begins transfers that may begin now.
+    ///
+    /// No transfer begins while an answer to earlier claims is missing, so that earlier ones go
+    /// ahead.
     mutating func beginMore(_ book: inout StepBook) {
-        // Without servers each ends at once, and takes memory until its row was read.
+        // In an offline run a transfer ends at once, but takes memory until its row was read.
         while claiming.isEmpty, !book.isEnding, book.table.count < StepQueue.mostUnderWay,
             case let positions = window.next(), !positions.isEmpty
         {
@@ -58,26 +63,26 @@ struct TransferFlow: ~Copyable {
         begin(positions, &book)
     }
 
-    /// Begins the transfers of steps that were to share the bytes of another.
+    /// Begins the transfers of steps that were to share another step's bytes.
     mutating func addFollowers(of position: Int, _ book: inout StepBook) {
         let followers = book.waitingFollowers(of: position)
         if !followers.isEmpty { add(followers, &book) }
     }
 
-    /// Fetches what was to be copied: the source is gone, or turned out to have other bytes.
+    /// Fetches bytes that were to be copied: the file to copy is gone, or has other bytes.
     mutating func fetchInstead(_ position: Int, _ book: inout StepBook) {
         book.table.remove(position)
         add([position], &book)
     }
 
-    /// Begins transfers; the target of each is taken first.
+    /// Begins transfers by claiming their targets. Ends those that may not begin.
     private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
         var claims: [RowWish] = []
         var offline: [Int] = []
         var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
             if !book.isWaiting(position) {
-                // It was cancelled before its turn came.
+                // The step was cancelled before its turn came.
                 window.ended(position)
             } else if !book.mayBegin(position) {
                 offline.append(position)
@@ -125,10 +130,10 @@ struct TransferFlow: ~Copyable {
         claimSets(&book)
     }
 
-    /// Notes that there is an answer whether a step has its target.
+    /// Notes that the claim for a step's target has an answer.
     mutating func hasAnswer(_ position: Int) { claiming.remove(position) }
 
-    /// Hands transfers whose targets are this run's to the loop.
+    /// Gives transfers to the loop whose targets the run has claimed.
     mutating func claimed(_ rows: [KnownRow], _ book: inout StepBook) {
         var submissions: [Submission] = []
         for known in rows {
@@ -165,7 +170,7 @@ struct TransferFlow: ~Copyable {
         if !held.isEmpty { book.act(.pause(held)) }
     }
 
-    /// Skips the transfers that wait for their turn, for a resume, or for another run.
+    /// Ends, as left out, the transfers that wait for a turn, a resume, or another run.
     mutating func leaveOutWhatWaits(_ book: inout StepBook) {
         book.leaveOut(window.takeRest())
         for position in window.takeHeld() { book.breakOff(position) }
@@ -178,7 +183,7 @@ struct TransferFlow: ~Copyable {
 // MARK: Other runs of the process
 
 extension TransferFlow {
-    /// Has steps wait for another run of the process.
+    /// Makes steps wait for another run of the process, which has their targets.
     mutating func occupied(_ positions: [Int], _ book: inout StepBook) {
         for position in positions {
             hasAnswer(position)
@@ -188,12 +193,15 @@ extension TransferFlow {
         if book.isEnding { book.leaveOut(positions) } else { joined.formUnion(positions) }
     }
 
-    /// Another run of the process brought a target to its end, or gave it up.
+    /// Continues a step whose target another run of the process has released.
+    ///
+    /// `end` is how the other run ended its step. `nil` means that it gave the target up.
     mutating func rejoin(
         _ position: Int, _ end: Result<Event.Done, MirrorError>?, _ book: inout StepBook
     ) {
         if setClaims.letGo(position, book.sets) {
-            // A file that needs no server, or that has ended by now, needs nothing from the other run.
+            // A step that needs no server, or that has ended by now, does not use the other run's
+            // end.
             if end != nil, setClaims.stopWaiting(position, book.sets) {
                 share(end, position, &book)
             }
@@ -218,7 +226,7 @@ extension TransferFlow {
 // MARK: Sets
 
 extension TransferFlow {
-    /// Asks for the targets of the sets whose transfers wait for them.
+    /// Claims the targets of the sets whose transfers wait for them.
     private mutating func claimSets(_ book: inout StepBook) {
         if setClaims.isEmpty || book.isEnding { return }
         for (group, steps) in setClaims.ask() {
@@ -226,7 +234,7 @@ extension TransferFlow {
         }
     }
 
-    /// Begins the transfers of a set whose targets are this run's, when their turns come.
+    /// Gives turns to the transfers of a set whose targets the run has claimed.
     mutating func claimed(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
         book.claimed.insert(positions)
         // The steps may have ended while the set waited.
@@ -237,7 +245,7 @@ extension TransferFlow {
         window.add(book.plan.turns(of: waiting))
     }
 
-    /// Has a set wait until other runs of the process let its targets go.
+    /// Makes a set wait until other runs of the process release its targets.
     mutating func occupied(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
         setClaims.refused(group, because: positions)
     }
@@ -246,7 +254,7 @@ extension TransferFlow {
 // MARK: Steering
 
 extension TransferFlow {
-    /// Asks for no more bytes of a target, or at all: then transfers that would begin wait too.
+    /// Pauses the transfer of a target. `nil` pauses all, and then no transfer begins either.
     mutating func pause(_ target: Target?, _ book: inout StepBook) {
         if let target {
             if let position = book.plan.steps.position(of: target) {
@@ -258,7 +266,7 @@ extension TransferFlow {
         book.act(.pause(running(target, book.plan)))
     }
 
-    /// Resumes asking for bytes.
+    /// Resumes the transfer of a target. `nil` resumes all.
     mutating func resume(_ target: Target?, _ book: inout StepBook) {
         if let target {
             if let position = book.plan.steps.position(of: target) {
@@ -276,8 +284,9 @@ extension TransferFlow {
         book.act(.resume(running(target, book.plan)))
     }
 
-    /// Ends the wait of a step for its turn, for a resume, for another step or another run; returns
-    /// whether another run has its target.
+    /// Ends the wait of a step for its turn, for a resume, for another step or for another run.
+    ///
+    /// Returns whether another run has the step's target.
     mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
         if window.takeHeld(position) {
             window.ended(position)
@@ -287,22 +296,22 @@ extension TransferFlow {
         return joined.remove(position) != nil || setClaims.isOccupied(position, sets)
     }
 
-    /// Takes in whether resources that are not urgent may be fetched.
+    /// Notes whether resources that are not urgent may be fetched.
     ///
-    /// Where they may not any more, transfers under way end and keep their parts. What was deferred
-    /// stays so in this run.
+    /// If they may not, transfers under way end and keep their parts. A deferred step stays
+    /// deferred in this run.
     mutating func permit(_ deferral: Deferral?, _ book: inout StepBook) {
         self.deferral = deferral
         withdraw(&book)
     }
 
-    /// Puts a target, or all of them, aside until further notice.
+    /// Puts a target aside until a user resumes it. `nil` puts all targets aside.
     mutating func putAside(_ target: Target?, _ book: inout StepBook) {
         aside.pause(target)
         withdraw(&book)
     }
 
-    /// Ends the transfers that may not run any more.
+    /// Ends the transfers that a deferral or a pause forbids now.
     private mutating func withdraw(_ book: inout StepBook) {
         var positions: [Int] = []
         for position in window.running.positions {
@@ -322,19 +331,23 @@ extension TransferFlow {
         }
     }
 
-    /// Why a cancelled transfer was withdrawn, if it was; forgets that.
+    /// Returns why a cancelled transfer was withdrawn, and forgets the reason.
+    ///
+    /// Returns nil if the transfer was not withdrawn.
     mutating func takeWithdrawal(of position: Int) -> Deferral? {
         withdrawn.removeValue(forKey: position)
     }
 
-    /// Why a transfer may not run, for itself and for those that share its request; nil where it may.
+    /// Returns why a transfer may not run, with the steps that share its request.
+    ///
+    /// Returns nil if the transfer may run.
     private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
         if deferral == nil, aside.isEmpty { return nil }
         let sharing = [position] + book.waitingFollowers(of: position)
         return book.plan.deferral(of: sharing, deferral, aside: aside)
     }
 
-    /// The transfers that the loop has: of one target, or all.
+    /// Returns the transfers that the loop has, of one target or of all.
     private func running(_ target: Target?, _ plan: Plan) -> [Int] {
         guard let target else { return window.running.positions }
         return plan.steps.position(of: target).map { window.running.contains($0) ? [$0] : [] } ?? []
@@ -342,12 +355,14 @@ extension TransferFlow {
 }
 
 extension Plan {
-    /// Why the one request that brings the bytes of these steps is not made; nil where it may be.
+    /// Returns why the one request that brings these steps' bytes is not sent.
     ///
-    /// It is made as long as one of them is wanted, or is urgent.
+    /// Returns nil if the request may be sent. It is not sent if all targets are put aside. It is
+    /// not sent either if there is a `deferral` and no step is urgent.
     ///
     /// - Parameters:
-    ///   - deferral: why resources that are not urgent may not be fetched now; nil where they may.
+    ///   - deferral: why resources that are not urgent may not be fetched. `nil` means that they
+    ///     may.
     ///   - aside: targets that no run may fetch until a user resumes them.
     package func deferral(
         of positions: [Int], _ deferral: Deferral?, aside: PausedTargets

@@ -1,14 +1,15 @@
-/// The transfers of a run that the loop knows, and the rule for giving it more.
+/// Chooses how many transfers of a run the loop, which carries them out, should know.
 ///
-/// The loop gets a window of the transfers, in which each host has its share. While the permitted
-/// number of files or bytes waits for the disk, the loop gets no more: the network can be faster
-/// than the disk.
+/// The loop gets a window of the transfers, in which each host has its share. While too many files
+/// or bytes wait for the disk, the loop gets no further transfers: the network can be faster than
+/// the disk.
 struct TransferWindow: Sendable {
-    /// The greatest number of files, and of their bytes in memory, that wait for the promotion.
+    /// The most files that may wait for promotion, and the most bytes of theirs in memory.
     private static let mostPromotions = 4096
     private static let mostPromotionBytes = 8 << 20
-    /// How many transfers go ahead of all others: connections are made for them while the others are
-    /// prepared.
+    /// How many transfers go ahead of all others.
+    ///
+    /// The loop makes connections for them while the other transfers are prepared.
     private static let mostAtFirst = 32
 
     private var feed = JobFeed()
@@ -24,14 +25,14 @@ struct TransferWindow: Sendable {
     /// Sets the feed that the window takes its transfers from.
     mutating func fill(_ feed: JobFeed) { self.feed = feed }
 
-    /// Adds transfers that may take their turns too.
+    /// Adds transfers that take their turns with the others.
     mutating func add(_ turns: some Sequence<(position: Int, priority: Int32, host: Host)>) {
         feed.add(turns)
     }
 
     /// Returns the steps that may begin now.
     ///
-    /// The caller reports each with `begins`, or with `ended` if it did not begin.
+    /// The caller reports each step with `begins`, or with `ended` if the step did not begin.
     mutating func next() -> [Int] {
         guard feed.isRunningLow, promotions < Self.mostPromotions,
             promotionBytes < Self.mostPromotionBytes
@@ -40,13 +41,13 @@ struct TransferWindow: Sendable {
         return feed.take(atMost: hasBegun ? .max : Self.mostAtFirst)
     }
 
-    /// Records that a step's transfer begins; false when the transfer is held back instead.
+    /// Records that a step's transfer begins. Returns false if a pause holds the transfer back.
     mutating func begins(_ position: Int) -> Bool {
         if isPaused { held.append(position) } else { running.insert(position) }
         return !isPaused
     }
 
-    /// Records that a transfer waits; others may begin.
+    /// Records that a transfer waits for a retry, so that others may begin.
     mutating func delayed(_ position: Int) { _ = feed.delayed(position) }
 
     /// Records that the loop has finished a transfer, or never had it.
@@ -58,7 +59,7 @@ struct TransferWindow: Sendable {
     /// Holds transfers back from now on.
     mutating func pause() { isPaused = true }
 
-    /// Ends the pause and returns the transfers that were held back; they begin now.
+    /// Ends the pause. Returns the transfers that were held back, which begin now.
     mutating func resume() -> [Int] {
         isPaused = false
         defer { held = [] }
@@ -69,7 +70,7 @@ struct TransferWindow: Sendable {
     /// Whether a pause holds a transfer back.
     func isHeld(_ position: Int) -> Bool { held.contains(position) }
 
-    /// Removes one transfer from those held back; false when it is not among them.
+    /// Removes one transfer from those held back. Returns false if it is not among them.
     mutating func takeHeld(_ position: Int) -> Bool {
         guard let place = held.firstIndex(of: position) else { return false }
         held.remove(at: place)
@@ -82,7 +83,7 @@ struct TransferWindow: Sendable {
         return held
     }
 
-    /// Removes and returns all transfers that were not begun, because none of them will be.
+    /// Removes and returns all transfers that were not begun, because none of them will begin.
     mutating func takeRest() -> [Int] { feed.takeAll() }
 
     /// Records that bytes are on their way to a final name.
@@ -91,25 +92,25 @@ struct TransferWindow: Sendable {
         promotionBytes += bytesInMemory
     }
 
-    /// Records that such a promotion has ended.
+    /// Records that a promotion has ended.
     mutating func promotionEnded(bytesInMemory: Int) {
         promotions -= 1
         promotionBytes -= bytesInMemory
     }
 }
 
-/// Which transfers the loop should know: by priority, and the hosts in turn.
+/// Chooses the transfers that the loop should know: by priority, with the hosts in turn.
 ///
-/// A job that waits here takes eight bytes; a transfer that the loop knows takes a thousand. So the
-/// loop knows a window of the jobs, and each host with jobs left has a share of the window: a host
-/// that does not answer fills its own share only. A transfer that has waited for a retry once does not
-/// count, so thousands of them can wait at the same time.
+/// A job that waits here takes eight bytes, and a transfer that the loop knows takes a thousand. So
+/// the loop knows a window of the jobs, in which each host with jobs left has a share. A host that
+/// does not answer fills its own share only. A transfer that has waited for a retry once does not
+/// count. So thousands of transfers can wait at the same time.
 package struct JobFeed: Sendable {
     private struct Level {
         let priority: Int32
         var queues: [(host: Int, positions: [Int], next: Int)] = []
         var turn = 0
-        /// Where each host's queue is, while the feed is made.
+        /// The position of each host's queue, while transfers are added.
         private var places: [Int: Int] = [:]
 
         init(priority: Int32) { self.priority = priority }
@@ -124,28 +125,30 @@ package struct JobFeed: Sendable {
     }
 
     private let window: Int
-    /// Lowest priority first; in each, a queue for each host that has any left there.
+    /// Ascending by priority. Each level has a queue for each host with transfers left there.
     private var levels: [Level] = []
-    /// For each host how many transfers have not been taken, and how many the loop knows without those
-    /// that have waited.
+    /// By host: how many transfers are left, and how many the loop knows.
+    ///
+    /// `known` does not count transfers that have waited for a retry.
     private var hosts: [(left: Int, known: Int)] = []
-    /// The place of each host in `hosts`.
+    /// The position of each host in `hosts`.
     private var numbers: [Host: Int] = [:]
     /// How many transfers of one host the loop should know.
     private var share: Int
     private var hostsWithAnyLeft = 0
-    /// The number of hosts with jobs left of which the loop knows less than the share, and of those
-    /// less than half of it.
+    /// `belowShare`: the hosts with transfers left of which the loop knows less than their share.
+    ///
+    /// `belowHalf`: those of them of which the loop knows less than half of the share.
     private var belowShare = 0
     private var belowHalf = 0
-    /// The transfers that the loop knows, with their hosts, without those that have waited.
+    /// The transfers that the loop knows, with their hosts, without those that waited for a retry.
     private var known: [Int: Int] = [:]
     private var delayed = PositionSet()
 
-    /// How many have not been taken.
+    /// How many transfers have not been taken.
     package private(set) var count = 0
 
-    /// How many may wait for a retry beside the window.
+    /// How many transfers may wait for a retry beside the window.
     static let mostDelayed = 4096
 
     /// Takes positions in the order of their plan, with their priorities and hosts.
@@ -160,7 +163,7 @@ package struct JobFeed: Sendable {
         add(entries)
     }
 
-    /// Adds positions, which take their turns with those that are left.
+    /// Adds positions, which take their turns with the positions that are left.
     package mutating func add(
         _ entries: some Sequence<(position: Int, priority: Int32, host: Host)>
     ) {
@@ -199,8 +202,9 @@ package struct JobFeed: Sendable {
         tallyAll()
     }
 
-    /// Takes the next transfers for the loop, up to a limit. The caller reports each of them with `ended`,
-    /// even if it never began.
+    /// Takes the next transfers for the loop, up to a limit.
+    ///
+    /// The caller reports each of them with `ended`, even if it never began.
     package mutating func take(atMost limit: Int = .max) -> [Int] {
         var taken: [Int] = []
         for level in levels.indices.reversed() {
@@ -228,7 +232,7 @@ package struct JobFeed: Sendable {
         levels[level].queues[turn].next += 1
         levels[level].turn = turn + 1
         if queue.next + 1 == queue.positions.count {
-            // In the place of the last one, so that nothing else moves.
+            // The last queue takes the place of the empty one, so that no other queue moves.
             levels[level].queues.swapAt(turn, levels[level].queues.count - 1)
             levels[level].queues.removeLast()
             levels[level].turn = turn
@@ -240,13 +244,13 @@ package struct JobFeed: Sendable {
         return position
     }
 
-    /// Takes all that are left, because none will be begun.
+    /// Takes all transfers that are left, because none of them will begin.
     package mutating func takeAll() -> [Int] {
         defer { self = JobFeed(window: window) }
         return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
     }
 
-    /// Notes that a transfer waits for a retry; returns whether more should be taken.
+    /// Notes that a transfer waits for a retry. Returns whether more should be taken.
     package mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
@@ -255,7 +259,7 @@ package struct JobFeed: Sendable {
         return isRunningLow
     }
 
-    /// Notes that the loop is done with a transfer; returns whether more should be taken.
+    /// Notes that the loop is done with a transfer. Returns whether more should be taken.
     package mutating func ended(_ position: Int) -> Bool {
         if let host = known.removeValue(forKey: position) {
             change(host, known: -1)
@@ -265,8 +269,9 @@ package struct JobFeed: Sendable {
         return isRunningLow
     }
 
-    /// Whether there is room, and the loop knows less than half of the jobs that it should know of some
-    /// host. The feed learns of an end a little later, so it does not refill after each one.
+    /// Whether the window has room, and the loop knows less than half of some host's share.
+    ///
+    /// The feed waits for the half, so that it does not refill after each end.
     package var isRunningLow: Bool { belowHalf > 0 && known.count < window }
 
     private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {
@@ -288,7 +293,7 @@ package struct JobFeed: Sendable {
 
     private var fairShare: Int { max(1, window / max(1, hostsWithAnyLeft)) }
 
-    /// Gives each host that has any left the same share.
+    /// Gives each host with transfers left the same share.
     private mutating func divide() {
         guard fairShare != share else { return }
         share = fairShare

@@ -1,8 +1,9 @@
-/// A large value that is passed on often: a copy counts one reference, whatever the value has.
+/// A large value that is copied often: a copy counts one reference, whatever the value has.
 ///
 /// A change copies the value first if another copy refers to the same object.
 struct ValueObject<Value: Sendable>: @unchecked Sendable {
-    // Changed only by a copy that is the only one to refer to it, so no other thread has it.
+    // `value` changes an object only if no other copy refers to it, so no other thread has the
+    // object.
     private var object: Object
 
     private final class Object {
