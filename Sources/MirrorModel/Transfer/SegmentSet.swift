@@ -9,7 +9,7 @@ package struct SegmentSet: Sendable {
         /// The range as it was when the connection began.
         package let assignment: Segmentation.Assignment
         package fileprivate(set) var machine: SegmentMachine
-        /// The host at which it holds a place; nil if it uses the transfer's own place.
+        /// The host where the connection has a place; nil if it uses the transfer's own place.
         package var extraPlace: Host?
         /// Whether the body of the response is being received.
         package fileprivate(set) var isReceiving = false
@@ -222,7 +222,7 @@ extension SegmentSet {
         return extras.prefix(count).map(\.assignment.id)
     }
 
-    /// Returns the connections to close because they lost their range or their source does not help.
+    /// Returns the connections to close: they lost their ranges, or their sources do not help.
     ///
     /// Other connections have taken the lost ranges over. A source that does not help is barred for
     /// this transfer, but only if a better source exists. If another connection to the same source
