@@ -16,7 +16,7 @@
 package struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
     package static let window: Int64 = 500
-    /// The limit at the beginning.
+    /// The limit with which a host begins.
     package static let start = 8
     /// The most connections to a host.
     ///
@@ -28,12 +28,12 @@ package struct HostPace: Sendable {
     /// For each request above what a server allows, libcurl may open a connection of its own: 1,500
     /// requests, 128 at once, made up to 65 connections to a server that allows 100.
     package static let mostStreams = 100
-    /// The greatest limit to which new connections alone may raise it on a short line.
+    /// How far new connections alone may raise the limit on a short line.
     ///
     /// A connection for a small body lets one more request begin. On a long line there is no such
     /// bound.
     static let mostEarly = 16
-    /// The greatest limit to which a silent host may raise it.
+    /// How far silence may raise the limit of a host that has not answered.
     static let mostUnanswered = 32
     /// How long a silence after the first connection shows a long line, in milliseconds.
     ///
@@ -84,7 +84,7 @@ package struct HostPace: Sendable {
 
     /// - Parameters:
     ///   - ceiling: the upper bound of the limit, at least 1.
-    /// - learnedLimit: the limit that an earlier run found; nil if there was none.
+    ///   - learnedLimit: the limit that an earlier run found; nil if there was none.
     ///   - now: milliseconds.
     package init(ceiling: Int, learnedLimit: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
@@ -303,7 +303,7 @@ package struct HostPace: Sendable {
 /// Finds within a second how many requests at once a host answers as fast as few.
 ///
 /// The rounds run when a run begins with a host. A round is over when as many requests have ended
-/// as its limit allowed when it began. If each request only waits for its round trip, twice as many
+/// as the limit allowed at its start. If each request only waits for its round trip, twice as many
 /// requests bring twice as much. So a round that brought more than the one before doubles the
 /// limit. The first round that did not takes the doubling back.
 ///
@@ -343,7 +343,8 @@ struct OpeningRounds: Sendable {
 
     /// Notes a connection that took `time` milliseconds to set up.
     ///
-    /// The first round begins with the first connection, because the time before is not the host's.
+    /// The first round begins with the first connection. The time before it shows nothing of the
+    /// host's speed.
     mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         answerTime = max(answerTime, time)
         guard !hasBegun else { return }
