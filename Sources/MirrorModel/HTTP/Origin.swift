@@ -72,9 +72,9 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
 extension Host {
     /// Whether an IP address, of 4 or 16 bytes in network order, belongs to the public Internet.
     ///
-    /// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
-    /// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
-    /// IPv4 wrapped into IPv6.
+    /// Loopback, link-local, private and shared addresses do not belong to it. Neither does any
+    /// other block that the special-purpose registries keep from global use (RFC 6890). The rule
+    /// holds for IPv4, IPv6, and IPv4 inside IPv6.
     package static func isPublic(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: isPublicV4(address)

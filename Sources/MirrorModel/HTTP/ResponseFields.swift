@@ -24,7 +24,7 @@ extension ResponseHead {
                 }
                 switch name {
                 // With an argument, no-cache applies to single fields only. Many caches ignore the
-                // argument too.
+                // argument, and so does mirror.
                 case "no-store", "no-cache": alwaysConfirms = true
                 case "max-age":
                     let isNumber =

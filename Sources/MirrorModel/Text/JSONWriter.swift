@@ -11,10 +11,10 @@ public struct JSONWriter: Sendable {
     /// The number of spaces for each level of indentation; 0 writes everything in one line.
     private let indentation: Int
 
-    /// Makes an empty document, which is written in one line.
+    /// An empty document, to be written in one line.
     public init() { indentation = 0 }
 
-    /// Makes an empty document with a line for each member and element, for people to read.
+    /// An empty document with a line for each member and element, for people to read and edit.
     public init(indentation: Int) { self.indentation = max(indentation, 0) }
 
     /// Returns the bytes written so far and continues with an empty buffer.

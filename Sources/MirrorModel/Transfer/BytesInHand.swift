@@ -8,9 +8,9 @@ struct BytesInHand: ~Copyable, Sendable {
     /// before each break is slow, not broken.
     static let progressThatResetsRetries: Int64 = 16 << 10
 
-    /// The part in hand.
+    /// The unfinished download that requests continue; nil without one.
     private(set) var part: PartState?
-    /// The body being received.
+    /// The body that is being received; nil between bodies.
     private(set) var reception: Reception?
     /// What the response that began the bytes in hand said about them.
     private(set) var answer: Answer?
@@ -98,7 +98,7 @@ struct BytesInHand: ~Copyable, Sendable {
         }
     }
 
-    /// Notes the part's length; returns whether it grew enough to count retries from 0 again.
+    /// Notes the part's length. Returns whether it grew enough to count retries from 0 again.
     @discardableResult
     mutating func progressed(to length: Int64?) -> Bool {
         guard let length, part != nil else { return false }
@@ -188,7 +188,7 @@ extension BytesInHand {
 package struct PartState: Sendable, Hashable {
     /// The number of verified bytes from the start.
     package var length: Int64
-    /// The size of the whole file, where known.
+    /// The size of the whole file; nil if not known.
     package var total: Int64?
     /// What new bytes must match to continue the part.
     package var identity: PartIdentity
@@ -256,9 +256,9 @@ package final class Reception: Sendable {
     package let isRange: Bool
     /// The position in the file of the body's first byte.
     package let offset: Int64
-    /// The position after the body's last byte, where the response promises it.
+    /// The position after the body's last byte; nil if the response does not promise it.
     package let end: Int64?
-    /// The size of the whole file, where known.
+    /// The size of the whole file; nil if not known.
     package let total: Int64?
     /// The greatest size that the file may have, in bytes. `nil` means no limit.
     package let limit: Int64?

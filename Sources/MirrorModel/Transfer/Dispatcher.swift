@@ -94,10 +94,10 @@ extension Dispatcher {
         return next.map { max(0, $0 - now) }
     }
 
-    /// Queues a transfer that asks a host.
+    /// Queues a transfer for a place at a host.
     ///
     /// - Parameters:
-    ///   - hasOthers: whether it can use another host when this one does not answer.
+    ///   - hasOthers: whether the transfer can use another host if this one does not answer.
     ///   - isBrief: whether its response is expected to take little more than a round trip.
     package mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
@@ -272,15 +272,15 @@ extension Dispatcher {
 extension Dispatcher {
     /// Notes the head of a response to a transfer's request.
     ///
-    /// - Parameter isShared: whether other requests can use its connection as well (HTTP/2).
+    /// - Parameter isShared: whether other requests can use the connection as well (HTTP/2).
     package mutating func answered(_ id: Int, isShared: Bool = false) {
         guard let place = places[id] else { return }
         let now = now
         if isShared || queue.hosts.states[place.host].pace?.isOpening == true {
             queue.changePace(of: place.host) { pace in
                 pace.answered(after: now - place.attempt.began)
-                // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is
-                // no evidence against sharing.
+                // A long body uses HTTP/1.1 even if its host speaks HTTP/2. So an unshared
+                // connection is no evidence against sharing.
                 if isShared { pace.sharesConnection(isBrief: place.isBrief, now: now) }
             }
         }

@@ -346,7 +346,7 @@ struct QueuedTransfer: Comparable, Sendable {
     let ticket: Int
     /// Whether the transfer can use another host if this one does not answer.
     let hasOthers: Bool
-    /// Whether its response is expected to take little more than a round trip.
+    /// Whether the response is expected to take little more than a round trip.
     let isBrief: Bool
     /// Whether a host took a request of this transfer without answering it.
     let wentUnanswered: Bool

@@ -4,7 +4,7 @@
 /// connection fetches. Then the own connection ends, and the transfer continues with the others.
 /// The transfer makes another request of its own only when they have ended and bytes are missing.
 package struct SegmentSet: Sendable {
-    /// One further connection.
+    /// A further connection of a transfer, which fetches one range.
     package struct Helper: Sendable {
         /// The range as it was when the connection began.
         package let assignment: Segmentation.Assignment
@@ -202,7 +202,7 @@ extension SegmentSet {
     /// Adds a further connection's bytes. Returns how many belong to it, and whether more will.
     package mutating func arrived(_ count: Int, on id: Int) -> (taken: Int, goesOn: Bool) {
         let taken = plan.arrived(count, on: id)
-        // Bytes after its end belong to another connection, or were never requested.
+        // Bytes after the assignment's end belong to another connection, or were never requested.
         guard let assignment = plan.assignments[id], taken == count else { return (taken, false) }
         return (taken, !(assignment.isDone && assignment.isCut))
     }

@@ -17,9 +17,9 @@
 /// lags, it takes a later portion of the assignment that would take longest. An assignment that
 /// loses the end of its range is cut at the new end, because its response would continue.
 package struct Segmentation: Sendable {
-    /// One connection's range.
+    /// The range that one connection fetches, and how far it has come.
     package struct Assignment: Sendable, Hashable {
-        /// Unique in the transfer.
+        /// The number of the assignment, unique in the transfer.
         package let id: Int
         /// The position of the source among the transfer's sources.
         package let source: Int
@@ -226,7 +226,7 @@ package struct Segmentation: Sendable {
 
     /// For how many seconds a piece keeps a connection busy.
     static let pieceSeconds = 2.0
-    /// For how many times the time of an answer a piece keeps a connection busy.
+    /// A piece keeps a connection busy for this many times the time of an answer.
     static let answersInPiece = 4.0
 
     private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {

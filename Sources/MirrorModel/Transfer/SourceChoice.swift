@@ -246,7 +246,7 @@ extension TransferPolicy {
     static let firstCeiling: Int64 = 500
     /// The highest ceiling of a wait, in milliseconds.
     static let highestCeiling: Int64 = 30_000
-    /// The least sum of all waits, as a share of its average.
+    /// The least sum of all waits, as a share of the average sum.
     static let leastShare = 0.72
 
     /// Returns the wait in milliseconds before a retry. Retries count from 1.

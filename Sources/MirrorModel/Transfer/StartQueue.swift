@@ -9,7 +9,7 @@ struct StartQueue: Sendable {
     var unansweredLimit: Int
     /// The present time in milliseconds, of any clock that never goes back.
     private(set) var now: Int64
-    /// The tickets of the waiting transfers, and their hosts.
+    /// The waiting transfers by their numbers, each with its ticket and host.
     private var waiting: [Int: (ticket: Int, host: Int)] = [:]
     /// The transfers of which a host took a request without answering it.
     private var unanswered: Set<Int> = []
