@@ -31,7 +31,7 @@ package struct Redirection: Sendable, Hashable {
     /// Follows one redirect. Throws the reason if mirror must not follow it.
     ///
     /// - Parameters:
-    ///   - head: the redirecting response, whose cookies the next request carries.
+    ///   - head: the redirecting response. The next request carries its cookies to the same origin.
     ///   - location: the text of a URL reference.
     package mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant

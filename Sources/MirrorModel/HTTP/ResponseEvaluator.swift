@@ -432,7 +432,7 @@ extension Expectation {
     var isUnbounded: Bool { size == nil && digests.isEmpty && pieces == nil }
 }
 
-/// The responses without a body that say that present bytes are current: 304 and 416.
+/// The responses without a body that may confirm present bytes: 304 and 416.
 extension ResponseEvaluator {
     /// Believes a 304 only from the validator's own provenance, and only about that validator.
     func judgeConfirmation(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
