@@ -1,7 +1,7 @@
 /// Reads the pieces that header fields are made of, byte by byte (RFC 9110 §5.6).
 ///
-/// A scanner is a position in a value. Each reading method either takes the piece that it names, or
-/// keeps the position and returns nil.
+/// A scanner is a position in a value. Each reading method moves the position over the piece that
+/// it names. If the piece is not there, the method keeps the position and returns nil or false.
 struct FieldScanner {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -9,7 +9,7 @@ struct FieldScanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Spaces and tabs.
+    /// Skips spaces and tabs.
     mutating func skipSpaces() {
         rest = rest.drop(while: isBlank)
     }
@@ -26,7 +26,7 @@ struct FieldScanner {
         return true
     }
 
-    /// A token (§5.6.2), as it was written.
+    /// Reads a token (§5.6.2), as it was written.
     mutating func token() -> String? {
         let bytes = rest.prefix(while: FieldScanner.isTokenByte)
         guard !bytes.isEmpty else { return nil }
@@ -34,10 +34,10 @@ struct FieldScanner {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A quoted string (§5.6.4) without its quotes and backslashes.
+    /// Reads a quoted string (§5.6.4), and returns it without its quotes and escaping backslashes.
     ///
-    /// - Parameter keepsBackslashes: whether a backslash stays that stands before anything else than a
-    ///   quote or a backslash, as in the path of a file on Windows.
+    /// - Parameter keepsBackslashes: whether a backslash stays before a byte other than a quote or
+    ///   a backslash, as in the path of a file on Windows.
     mutating func quotedString(keepsBackslashes: Bool = false) -> [UInt8]? {
         var scan = rest
         guard scan.popFirst() == UInt8(ascii: "\"") else { return nil }
@@ -59,7 +59,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// A decimal number without sign; nil also when it is greater than `Int64.max`.
+    /// Reads a decimal number without a sign. Returns nil also if it is greater than `Int64.max`.
     mutating func number() -> Int64? {
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= $0 }
         guard let value = DecimalDigits.value(of: digits) else { return nil }
@@ -78,7 +78,7 @@ struct FieldScanner {
         return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
     }
 
-    /// Takes everything up to one of these bytes, which stays.
+    /// Reads all bytes before the first byte for which `isEnd` is true. That byte stays unread.
     mutating func upTo(_ isEnd: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let bytes = rest.prefix { !isEnd($0) }
         rest = rest.dropFirst(bytes.count)
@@ -98,7 +98,7 @@ extension StringProtocol {
     }
 }
 
-/// A media type to compare responses with: `type/subtype`, `type/*` or `*/*`.
+/// A range of media types for comparison with responses: `type/subtype`, `type/*` or `*/*`.
 ///
 /// The notation is that of RFC 9110 §12.5.1.
 public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
@@ -107,7 +107,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// The subtype, in lower case, or `*`.
     public let subtype: String
 
-    /// Reads `type/subtype` without parameters; nil when it is not well-formed.
+    /// Reads `type/subtype` without parameters. Returns nil if the text is not well-formed.
     public init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
         guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else {
@@ -118,7 +118,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
         if type == "*", subtype != "*" { return nil }
     }
 
-    /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
+    /// Returns `type/subtype` of a field's value in lower case, or nil if it is not well-formed.
     static func essence(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
         var start = 0
         while start < bytes.count, isBlank(bytes[start]) { start &+= 1 }
@@ -154,7 +154,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
             && (subtype == "*" || subtype == other.subtype)
     }
 
-    /// Whether a media type, in lower case and without parameters, is that of a page of HTML.
+    /// Whether a media type is an HTML page; it must be in lower case and without parameters.
     package static func isPage(_ type: String) -> Bool {
         type == "text/html" || type == "application/xhtml+xml"
     }

@@ -1,9 +1,9 @@
-/// How the end of a body is known (RFC 9112 §6.3, RFC 9113 §8.1).
+/// How a client knows where a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
 ///
-/// The transport reads some broken heads leniently and reports success on half a body. So mirror
-/// judges the header lines here before it keeps the first byte of the body.
+/// The transport reads some broken heads leniently, and then reports success for half a body. So
+/// mirror judges the header lines here before it keeps the first byte of the body.
 package enum Framing: Sendable, Hashable {
-    /// There is no body, whatever the fields say.
+    /// The response has no body, whatever its fields say.
     case none
     /// The body has this number of bytes.
     case length(Int64)
@@ -11,16 +11,16 @@ package enum Framing: Sendable, Hashable {
     case chunked
     /// The end of the connection, or of an HTTP/2 stream without a length, ends the body.
     ///
-    /// Neither proves that the body is complete, because the transport reports a stream that was
-    /// reset without an error as one that ended.
+    /// Neither end proves that the body is complete. The transport may report a stream that the
+    /// server reset without an error as ended.
     case unbounded
 
-    /// The promised length, where there is one.
+    /// The promised length of the body; nil without one.
     package var length: Int64? {
         if case .length(let length) = self { length } else { nil }
     }
 
-    /// Judges a head; throws the flaw for which it is refused.
+    /// Returns how the body of a response ends. Throws why the head cannot be trusted.
     package static func judge(_ head: ResponseHead) throws(ResponseError) -> Framing {
         if head.hasSeveral(.entityTag) {
             throw .untrusted("it sent ETag twice", status: head.status)
@@ -45,7 +45,7 @@ package enum Framing: Sendable, Hashable {
 
     private static func contentLength(_ head: ResponseHead) throws(ResponseError) -> Int64? {
         guard let first = head.first(.contentLength) else { return nil }
-        // Nearly every response has one length, and that is a number.
+        // Nearly every response has one length, and the length is a number.
         if !head.hasSeveral(.contentLength), let value = DecimalDigits.value(of: first) {
             return value
         }
@@ -64,7 +64,7 @@ package enum Framing: Sendable, Hashable {
 }
 
 extension ResponseError {
-    /// The head of a response cannot be trusted; `flaw` is the middle of a sentence.
+    /// The head of a response cannot be trusted. `flaw` is the middle of a sentence.
     package static func untrusted(_ flaw: String, status: Int? = nil) -> ResponseError {
         ResponseError(.malformedResponse, "the answer cannot be trusted: \(flaw)", status: status)
     }
@@ -72,12 +72,12 @@ extension ResponseError {
 
 /// The range that a partial response carries, and the size of the whole (RFC 9110 §14.4).
 public enum ContentRange: Sendable, Hashable {
-    /// `bytes first-last/total`; the total is nil for `*`. first ≤ last < total.
+    /// `bytes first-last/total`. The total is nil for `*`. first ≤ last < total.
     case bytes(first: Int64, last: Int64, total: Int64?)
     /// `bytes */total`, as a 416 response sends it.
     case unsatisfied(total: Int64)
 
-    /// Reads a value; nil when it is malformed, of another unit, or contradicts itself.
+    /// Reads a Content-Range. Returns nil if it is malformed, of another unit, or contradictory.
     public init?(_ text: String) {
         var scan = FieldScanner(text.utf8)
         guard scan.token()?.lowercased() == "bytes", scan.take(0x20) else { return nil }
@@ -100,7 +100,7 @@ public enum ContentRange: Sendable, Hashable {
 }
 
 extension ResponseHead {
-    /// The one well-formed Content-Range; nil otherwise.
+    /// The Content-Range of the response; nil without one, with several, and if it is malformed.
     public var contentRange: ContentRange? {
         guard values(of: .contentRange).count == 1 else { return nil }
         return single(.contentRange).flatMap(ContentRange.init)

@@ -9,7 +9,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// Whether the left date is earlier.
     public static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
 
-    /// Reads one of the three forms that HTTP knows; nil for anything else.
+    /// Reads one of the three date formats of HTTP. Returns nil for any other text.
     ///
     /// A year of two digits is 1970…2069.
     public init?(_ text: String) {
@@ -18,7 +18,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         self = date
     }
 
-    /// Reads the bytes of a field in the same way.
+    /// Reads the bytes of a field in the same formats. Returns nil for any other bytes.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         var end = 0
         while end < bytes.count, bytes[end] != UInt8(ascii: ","), bytes[end] != UInt8(ascii: " ") {
@@ -50,7 +50,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
             guard (0...9).contains(digit) else { return nil }
         }
         if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
-        // 60 is a leap second, which Unix time does not count.
+        // A second of 60 is a leap second. Unix time does not count it, so it becomes 59.
         guard hour < 24, minute < 60, second <= 60,
             let month = HTTPDate.month(in: rest, at: monthStart),
             let time = CivilTime(
@@ -60,8 +60,10 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         seconds = time.seconds
     }
 
-    /// The text behind the name of the day, as patterns; their lengths all differ. A letter stands
-    /// for a digit of the day, year, hour, minute or second, or of the name of the month.
+    /// The three formats, as patterns of the text after the name of the day. Their lengths differ.
+    ///
+    /// D, Y, h, m and s stand for a digit of the day, year, hour, minute and second. d is a digit
+    /// or a space, and N a letter of the month's name.
     private static let forms: [(pattern: StaticString, hasShortName: Bool, hasShortYear: Bool)] = [
         (", DD NNN YYYY hh:mm:ss GMT", hasShortName: true, hasShortYear: false),
         (", DD-NNN-YY hh:mm:ss GMT", hasShortName: false, hasShortYear: true),

@@ -7,7 +7,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The port, with the scheme's default filled in; 0 for `file`.
     public let port: UInt16
 
-    /// Takes the three parts as they are.
+    /// Makes an origin of its three parts, which are not checked.
     public init(scheme: URLScheme, host: String, port: UInt16) {
         self.scheme = scheme
         self.host = host
@@ -26,7 +26,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 public enum URLScheme: String, Sendable, Hashable, CaseIterable {
     case http, https, file
 
-    /// The port of a URL that names none; 0 for `file`.
+    /// The port of a URL without one; 0 for `file`.
     public var defaultPort: UInt16 {
         switch self {
         case .http: 80
@@ -36,9 +36,9 @@ public enum URLScheme: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A host as limits, Retry-After and outages know it.
+/// A host and port, to which limits, Retry-After and outages apply.
 ///
-/// It is the name and port of the URL that is really requested, also after redirects.
+/// The host is that of the URL that is really requested, also after redirects.
 package struct Host: Hashable, Sendable, CustomStringConvertible {
     package let name: String
     package let port: UInt16
@@ -56,7 +56,7 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
     /// The host of transfers that request no server.
     static let none = Host(Origin(scheme: .file, host: "", port: 0))
 
-    /// Reads the text that `description` writes; nil for other text.
+    /// Reads the text that `description` writes. Returns nil for other text.
     package init?(_ text: String) {
         guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
             !name.isEmpty
@@ -65,16 +65,16 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
         self.port = number
     }
 
-    /// `name:port`, as an error names it.
+    /// The host as `name:port`, for errors.
     package var description: String { "\(name):\(port)" }
 }
 
 extension Host {
     /// Whether an IP address, of 4 or 16 bytes in network order, belongs to the public Internet.
     ///
-    /// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
-    /// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
-    /// IPv4 wrapped into IPv6.
+    /// Loopback, link-local, private and shared addresses do not belong to it. Neither does any
+    /// other block that the special-purpose registries keep from global use (RFC 6890). The rule
+    /// holds for IPv4, IPv6, and IPv4 inside IPv6.
     package static func isPublic(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: isPublicV4(address)
@@ -95,16 +95,16 @@ extension Host {
 
     private static func isPublicV6(_ a: [UInt8]) -> Bool {
         let tail = Array(a[12...])
-        // ::ffff:a.b.c.d is IPv4 under another name; so are NAT64 (RFC 6052) and 6to4 (RFC 3056).
+        // Three ranges wrap an IPv4 address: ::ffff:a.b.c.d, NAT64 (RFC 6052) and 6to4 (RFC 3056).
         if a.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]) { return isPublicV4(tail) }
         if a.starts(with: [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
             return isPublicV4(tail)
         }
         if a.starts(with: [0x20, 0x02]) { return isPublicV4(Array(a[2..<6])) }
-        // Teredo (RFC 4380), documentation (RFC 3849), ORCHID (RFC 4843, 7343), benchmarks.
+        // Documentation (RFC 3849), Teredo (RFC 4380), ORCHID (RFC 4843, 7343), benchmarks.
         if a.starts(with: [0x20, 0x01, 0x0D, 0xB8]) { return false }
         if a.starts(with: [0x20, 0x01]), a[2] < 2 { return false }
-        // Only 2000::/3 is given out for global use.
+        // Only 2000::/3 is allocated for global use.
         return a[0] & 0xE0 == 0x20
     }
 }

@@ -1,19 +1,19 @@
-/// The redirects of one request to a source so far, and what the next request still carries.
+/// The redirects of one request to a source so far, and what the next request may still carry.
 ///
-/// The transport follows no redirect by itself: it would let headers cross origins, and it cannot
-/// forbid the step from https to http.
+/// The transport follows no redirects itself, because it would send headers to other origins. It
+/// also cannot forbid the step from https to http.
 package struct Redirection: Sendable, Hashable {
-    /// The greatest number of hops.
+    /// How many redirects a request may follow.
     package static let limit = 10
 
     /// The URL of the next request.
     package private(set) var url: SourceURL
-    /// Whether a redirect entered another origin.
+    /// Whether a redirect has led to another origin.
     ///
-    /// From then on no request carries anything of the manifest, not even when a later hop leads
-    /// back.
+    /// After that no request carries manifest headers or credentials, even if a later redirect
+    /// leads back.
     package private(set) var hasLeftOrigin = false
-    /// Whether the next request still carries the body of a POST.
+    /// Whether the next request is a POST with its body.
     package private(set) var isPost: Bool
     /// The number of redirects followed.
     package private(set) var hops = 0
@@ -25,14 +25,14 @@ package struct Redirection: Sendable, Hashable {
         self.isPost = isPost
     }
 
-    /// The cookies that the next request carries, as the value of its field; nil for none.
+    /// The value of the next request's Cookie field; nil if the request carries no cookies.
     package var cookie: String? { cookies.field(forPath: url.path) }
 
-    /// Follows one redirect; throws the reason when it must not be followed.
+    /// Follows one redirect. Throws the reason if mirror must not follow it.
     ///
     /// - Parameters:
-    ///   - head: the response, whose cookies go along.
-    ///   - location: where it leads, as the text of a URL reference.
+    ///   - head: the redirecting response. The next request carries its cookies to the same origin.
+    ///   - location: the text of a URL reference.
     package mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant
     ) throws(ResponseError) {
@@ -68,10 +68,11 @@ package struct Redirection: Sendable, Hashable {
         url = next
     }
 
-    /// A Location as browsers read it, as the text of a URL reference.
+    /// Returns a Location as the text of a URL reference, read as browsers read it.
     ///
-    /// Servers send spaces, quotes, bars and bytes beyond ASCII as they are, which RFC 3986 does not
-    /// allow; behind the authority they are percent-encoded. A backslash is a slash there.
+    /// Servers send spaces, quotes, bars and bytes beyond ASCII as they are, which RFC 3986 does
+    /// not allow. This function percent-encodes them after the authority. It turns a backslash
+    /// before the query into a slash.
     package static func text(of location: ArraySlice<UInt8>) -> String {
         let question = UInt8(ascii: "?")
         let end = authorityEnd(location)
@@ -95,7 +96,7 @@ package struct Redirection: Sendable, Hashable {
         return text
     }
 
-    /// Where the scheme and the authority of a reference end; its start where it has none.
+    /// Returns where the scheme and the authority of a reference end, or its start without them.
     private static func authorityEnd(_ text: ArraySlice<UInt8>) -> Int {
         let slash = UInt8(ascii: "/")
         let ends = [slash, UInt8(ascii: "?"), UInt8(ascii: "#")]
@@ -115,8 +116,9 @@ package struct Redirection: Sendable, Hashable {
 }
 
 extension ResponseHead {
-    /// Where a redirect leads, as the text of a URL reference; nil where there is no Location, an
-    /// empty one, or several that differ.
+    /// The place to which a redirect leads, as the text of a URL reference.
+    ///
+    /// Nil if Location is missing or empty, or if several Locations differ.
     package var redirectLocation: String? {
         guard has(.location), let first = values(of: .location).first,
             values(of: .location).allSatisfy({ $0 == first }), !first.isEmpty
@@ -127,12 +129,12 @@ extension ResponseHead {
 
 /// The cookies that the redirects of one chain have set, all of one origin (RFC 6265).
 ///
-/// Some servers send a client in a circle until it shows a cookie. So cookies are kept for the rest
-/// of a chain, in memory, and end with it. They do not follow to another origin, which is stricter
-/// than the Domain attribute asks. Only whether a cookie is deleted matters of its age, because a
-/// chain lasts for seconds.
+/// Some servers redirect a client in a circle until it sends a cookie. So mirror keeps cookies for
+/// the rest of a chain, in memory. Cookies do not go to another origin, which is stricter than the
+/// Domain attribute demands. A chain lasts for seconds, so an expiry matters only if it deletes the
+/// cookie.
 struct CookieJar: Sendable, Hashable {
-    /// The most cookies that are kept, and the most bytes of one (RFC 6265 §6.1).
+    /// `most`: how many cookies a jar keeps; `mostBytes`: the length of one (RFC 6265 §6.1).
     private static let (most, mostBytes) = (50, 4096)
 
     private struct Cookie: Sendable, Hashable {
@@ -140,14 +142,14 @@ struct CookieJar: Sendable, Hashable {
         let value: String
         let path: String
 
-        /// Whether it takes the place of another one (RFC 6265 §5.3, step 11).
+        /// Whether this cookie takes the place of another (RFC 6265 §5.3, step 11).
         func replaces(_ other: Cookie) -> Bool { name == other.name && path == other.path }
     }
 
-    /// In the order in which they came.
+    /// The cookies in the order in which they came.
     private var cookies: [Cookie] = []
 
-    /// Takes the Set-Cookie fields of a response; what is malformed is left out.
+    /// Keeps the cookies of a response's Set-Cookie fields, except malformed ones.
     mutating func take(_ head: ResponseHead, from url: SourceURL, at now: Instant) {
         guard head.has(.setCookie) else { return }
         for field in head.values(of: .setCookie) { take(field[...], from: url, at: now) }
@@ -196,8 +198,9 @@ struct CookieJar: Sendable, Hashable {
         }
     }
 
-    /// The value of the Cookie field for a request to the same origin; nil where it gets none
-    /// (RFC 6265 §5.4).
+    /// The value of the Cookie field for a request to the same origin (RFC 6265 §5.4).
+    ///
+    /// Nil if no cookie matches the path.
     func field(forPath path: String) -> String? {
         let sent = cookies.enumerated().filter { CookieJar.isWithin(path: path, $0.element.path) }
             .sorted { left, right in
@@ -212,7 +215,7 @@ struct CookieJar: Sendable, Hashable {
 // MARK: The rules of RFC 6265
 
 extension CookieJar {
-    /// A name and a value at the first `=`, without blanks; nil where there is none (§5.2).
+    /// Splits a name and a value at the first `=`, without blanks. Nil without a `=` (§5.2).
     private static func pair(
         _ text: ArraySlice<UInt8>
     ) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
@@ -227,7 +230,7 @@ extension CookieJar {
         return text
     }
 
-    /// The seconds of a Max-Age; nil where it is no number (§5.2.2).
+    /// Reads the seconds of a Max-Age. Returns nil if the text is no whole number (§5.2.2).
     private static func seconds(_ text: String) -> Int64? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
@@ -236,20 +239,20 @@ extension CookieJar {
         return Int64(text) ?? (text.hasPrefix("-") ? 0 : .max)
     }
 
-    /// The date of an Expires, which many servers write with hyphens.
+    /// Reads the date of an Expires, which many servers write with hyphens. Nil if it is no date.
     private static func date(_ text: String) -> HTTPDate? {
         HTTPDate(text)
             ?? HTTPDate(String(text.map { $0 == "-" ? " " : $0 }))
     }
 
-    /// Whether a host is a domain or within it; addresses are within none but themselves (§5.1.3).
+    /// Whether a host is a domain or lies within it. An IP address matches only itself (§5.1.3).
     private static func isWithin(_ host: String, _ domain: String) -> Bool {
         if host == domain { return true }
         return host.hasSuffix("." + domain) && host.utf8.contains { $0 > UInt8(ascii: "9") }
             && !host.contains(":")
     }
 
-    /// The path of a cookie that names none: up to the URL's last slash (§5.1.4).
+    /// Returns the path of a cookie that names none: the URL's path up to its last slash (§5.1.4).
     private static func defaultPath(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])

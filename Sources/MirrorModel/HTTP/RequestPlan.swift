@@ -4,48 +4,48 @@ package struct RequestPlan: Sendable {
     package var source: Int
     /// The URL of the request: the source's URL, or the one that redirects led to.
     package var url: SourceURL
-    /// Whether the body of a POST is sent.
+    /// Whether the request is a POST with a body.
     package var isPost = false
     /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
     package var carriesCredentials = true
-    /// The cookies that redirects have set, as the value of their field.
+    /// The cookies that redirects have set, as the value of the Cookie field; nil without cookies.
     package var cookie: String?
-    /// The first byte asked for.
+    /// The position of the first requested byte.
     package var offset: Int64 = 0
-    /// The position after the last byte asked for; nil asks up to the file's end.
+    /// The position after the last requested byte; nil requests the bytes up to the file's end.
     package var end: Int64?
-    /// The version that the range must belong to (RFC 9110 §13.1.5).
+    /// The version to which the range must belong (RFC 9110 §13.1.5); nil for any version.
     package var ifRange: StrongValidator?
-    /// The version that the server may confirm instead of sending a body.
+    /// The version that the server may confirm instead of sending a body; nil for none.
     package var condition: Condition?
-    /// Whether caches on the way are told to ask the origin.
+    /// Whether the request makes caches on the way check with the origin.
     package var bypassesCaches = false
-    /// Whether it uses HTTP/1.1, and not the protocol that TLS negotiates.
+    /// Whether the request uses HTTP/1.1, and not the protocol that TLS negotiates.
     ///
-    /// As a stream of HTTP/2 a long body costs both sides more, and it waits in memory when its
-    /// bytes come too fast. For other reasons see `HostProtocols`.
+    /// A long body costs both sides more as a stream of HTTP/2, and waits in memory if its bytes
+    /// come too fast. `HostProtocols` has other reasons.
     package var usesHTTP1 = false
-    /// Whether it must have a connection of its own.
+    /// Whether the request must have a connection of its own.
     package var isAlone = false
-    /// How many bytes the body is expected to have, where something says so.
+    /// How many bytes the body is expected to have; nil if not known.
     package var expectedBytes: Int64?
-    /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
+    /// Whether the request asks only for the head of the answer (RFC 9110 §9.3.2).
     package var isHead = false
 
-    /// Whether a range is asked for, and not the whole file.
+    /// Whether the request asks for a range, and not for the whole file.
     package var asksRange: Bool { offset > 0 || end != nil }
 
-    /// The least length of a long body, in bytes: enough to be worth a connection of its own.
+    /// A body of at least this many bytes is long, and worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
 
-    /// A version that is at hand, with the validators that its server sent.
+    /// A version that mirror already has, with the validators that its server sent.
     package enum Condition: Sendable {
-        /// The file at the target.
+        /// The version of the file at the target.
         case local(Validators)
-        /// A part that has all its bytes.
+        /// The version of a part that has all its bytes.
         case part(Validators)
 
-        /// The validators to send.
+        /// The validators that the request sends.
         package var validators: Validators {
             switch self {
             case .local(let validators), .part(let validators): validators
@@ -53,7 +53,7 @@ package struct RequestPlan: Sendable {
         }
     }
 
-    /// A plain request for the whole file.
+    /// Makes a plain request for the whole file.
     package init(source: Int, url: SourceURL) {
         self.source = source
         self.url = url
@@ -61,7 +61,7 @@ package struct RequestPlan: Sendable {
 }
 
 extension RequestPlan {
-    /// Names the header fields that follow from the plan, in the order in which they are sent.
+    /// Calls `body` with each header field of the request, in the order in which they are sent.
     package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
         if asksRange {
             let last = end.map { String($0 - 1) } ?? ""
@@ -84,14 +84,14 @@ extension RequestPlan {
 }
 
 extension RequestPlan {
-    /// Whether a status says that the server wants another protocol than that of this request.
+    /// Whether a status means that the server wants another protocol than this request's.
     package func isRefused(by status: Int?) -> Bool {
-        // A POST that was answered is not made again.
+        // A POST that the server answered is not made again.
         guard usesHTTP1, !isPost, let status else { return false }
         return StatusCode.refusesProtocol(status)
     }
 
-    /// Whether a failure before any response may come from a server of another protocol.
+    /// Whether a failure before any response may come from a server that speaks another protocol.
     package func isRefused(by failure: TransportFailure) -> Bool {
         guard usesHTTP1, !isPost || !failure.wasSent else { return false }
         return switch failure.code {
@@ -102,13 +102,13 @@ extension RequestPlan {
     }
 }
 
-/// A source as decisions see it.
+/// A source of a transfer, as the decisions see it.
 package struct CandidateSource: Sendable, Hashable {
-    /// Where the bytes are.
+    /// The URL of the bytes.
     package var url: SourceURL
-    /// The name under which it is remembered.
+    /// The name under which the index remembers the source.
     package var key: SourceKey
-    /// Whether the program may have other credentials for its origin after a 401.
+    /// Whether the program may supply other credentials for the source's origin after a 401.
     package var mayRenewCredentials = false
 
     /// Takes a URL and its key.

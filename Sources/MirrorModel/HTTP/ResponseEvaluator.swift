@@ -1,43 +1,44 @@
-/// The meaning of a response for a transfer, given its request; decided only here.
+/// What a response means for a transfer, given its request. Only `ResponseEvaluator` decides this.
 package enum ResponseEvaluation: Sendable {
-    /// The transfer takes the body.
+    /// The transfer receives the body.
     case receive(Reception)
     /// The version at the target is the current one.
     case notModified(Answer)
     /// The part has all bytes of the current version.
     case partIsComplete
-    /// The response cannot continue the part: it is dropped, and the file requested again.
+    /// The response cannot continue the part. The transfer drops the part, and asks again.
     case startOver(ResponseError)
-    /// The response cannot be believed: the file is requested without a condition.
+    /// The response cannot be believed. The transfer asks for the file without a condition.
     case askPlainly(ResponseError)
-    /// The response may carry only the range that was asked for, though it says that it is the whole
-    /// file: it is dropped with the part, and the source is asked without ranges from now on.
+    /// The body may be only the requested range, although the response claims the whole file.
+    ///
+    /// The transfer drops the body and the part, and asks this source without ranges from now on.
     case askWhole(ResponseError)
-    /// The server may refuse the range, and not the request: it is made once more without one.
+    /// The server may refuse only the range. The transfer asks once more without a range.
     case askWithoutRange(ResponseError)
-    /// The end of the body would prove nothing over HTTP/2: the file is requested over HTTP/1.1.
+    /// Over HTTP/2 the end of the body would prove nothing. The transfer asks over HTTP/1.1.
     case askUnshared(ResponseError)
-    /// The bytes are elsewhere.
+    /// The bytes are at another URL.
     case redirect(location: String)
-    /// A temporary failure, with the seconds that the server asks to wait.
+    /// The failure may pass. `after`: the seconds that the server asks to wait; nil without a wish.
     case retry(ResponseError, after: Int64?)
     /// The source cannot serve the file in this run.
     case refuse(ResponseError)
 }
 
-/// The reason for refusing a response, as the middle of a sentence and for scripts.
+/// Why mirror refuses a response: as the middle of a sentence, and as values for scripts.
 package struct ResponseError: Sendable, Hashable, Error {
     /// The kind of failure.
     package var code: FailureCode
     /// The cause, e.g. `the server answered 404`.
     package var cause: String
-    /// The status of the response.
+    /// The status of the response; nil without a response.
     package var status: Int?
-    /// The declared or known value.
+    /// The declared or known value that the response contradicts.
     package var expected: String?
-    /// The value that was found instead.
+    /// The value that was found instead of the expected one.
     package var actual: String?
-    /// Whether the network may be at fault, as with a page that wants a login: it may heal.
+    /// Whether the error may pass, because the network may cause it with a page that wants a login.
     package var mayHeal = false
 
     /// Takes a code and a cause.
@@ -53,24 +54,24 @@ package struct ResponseError: Sendable, Hashable, Error {
     }
 }
 
-/// Compares a response with its request, the part, the version at the target and the expectation.
+/// Judges a response by its request, the part, the version at the target and the expectation.
 package struct ResponseEvaluator: ~Copyable, Sendable {
-    /// The request.
+    /// The request that the response answers.
     package var plan: RequestPlan
-    /// The key of the source that was requested.
+    /// The key of the source that was asked.
     package var source: SourceKey
-    /// The part that a range was to continue.
+    /// The part that the requested range should continue.
     package var part: PartState?
-    /// The version at the target.
+    /// The version of the file at the target, which a 304 may confirm.
     package var local: LocalVersion?
     /// The size, digests and media type that the bytes must have.
     package var expectation: Expectation
-    /// Limits.
+    /// The limits of a transfer.
     package var policy: TransferPolicy
-    /// Where the file goes; its name may say that it is meant to be encoded.
+    /// The path of the file in the tree. Its extension may name a content coding.
     package var target: Target?
 
-    /// Takes the request, and everything known about the file.
+    /// Takes the request, and what is known about the file.
     package init(
         plan: RequestPlan, source: SourceKey, part: PartState? = nil,
         local: LocalVersion? = nil, expectation: Expectation = Expectation(),
@@ -89,7 +90,7 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
         Provenance(source: source, answeredBy: plan.url.withoutSecrets)
     }
 
-    /// Judges a response that arrived now.
+    /// Returns the meaning of a response that arrived at `now`.
     package func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {
@@ -123,9 +124,9 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
     }
 }
 
-/// The responses with a body to take: 200, and 206 to a request with a Range.
+/// The responses whose body a transfer receives: 200, 203 and 206.
 extension ResponseEvaluator {
-    /// Judges a range that the server sent of its own accord: one that covers the file is the file.
+    /// Judges a 206 without a requested range. A range that covers the file counts as the file.
     func judgeUnaskedRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         guard case .bytes(0, let last, let total?) = head.contentRange, last == total - 1,
             answer.mediaType?.hasPrefix("multipart/") != true
@@ -133,9 +134,10 @@ extension ResponseEvaluator {
         return judgeWhole(head, answer, covers: total)
     }
 
-    /// Judges a body that says it is the file.
+    /// Judges a body that claims to be the whole file.
     ///
-    /// - Parameter covers: the size of the file, where a Content-Range says that the body is all of it.
+    /// - Parameter covers: the size of the file, if a Content-Range says that the body is all of
+    ///   it.
     func judgeWhole(
         _ head: ResponseHead, _ answer: Answer, covers: Int64? = nil
     ) -> ResponseEvaluation {
@@ -145,7 +147,7 @@ extension ResponseEvaluator {
             guard framing.length == nil || framing.length == covers else {
                 return .refuse(malformed("the server's Content-Length is not that of its range"))
             }
-            // Chunks and the connection end what is announced here.
+            // The range says how long the body is, even if chunks or the connection end the body.
             framing = .length(covers)
         }
         if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
@@ -160,7 +162,8 @@ extension ResponseEvaluator {
             if let size = expectation.size, size != length {
                 let refusal =
                     page(head, answer.mediaType) ?? sizeRefusal(declared: size, promised: length)
-                // It may be the size of the range, so it does not show yet that the manifest is wrong.
+                // The length may be that of the range, so it does not yet show that the manifest is
+                // wrong.
                 return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
             }
             if let refusal = refusedSize(length) { return .refuse(refusal) }
@@ -181,7 +184,7 @@ extension ResponseEvaluator {
                         "the server gives no length, and the manifest neither a size nor a digest"))
             }
         }
-        // A body without a length may be the range that was asked for. Its end shows that.
+        // A body without a length may be the requested range. The end of the body will show it.
         let isDoubtful = plan.asksRange && framing.length == nil
         let known = isDoubtful ? knownTotal(of: answer) : nil
         return .receive(
@@ -193,10 +196,11 @@ extension ResponseEvaluator {
                 isDoubtful: isDoubtful))
     }
 
-    /// What follows where a 200 contradicts itself, or what is known of the version that it names.
+    /// Returns what follows if a 200 contradicts itself or what is known of its version.
     ///
-    /// Such an answer to a range carries no whole file. Without a range, what is known may be wrong,
-    /// so the file is asked for once more without a condition.
+    /// A contradictory answer to a range carries no whole file. Without a range, the known values
+    /// may be wrong. So the transfer asks once more without a condition. Returns nil if nothing
+    /// contradicts.
     private func contradiction(
         _ head: ResponseHead, _ answer: Answer, length: Int64?
     ) -> ResponseEvaluation? {
@@ -214,7 +218,8 @@ extension ResponseEvaluator {
             return .askWhole(
                 malformed("the server answered 200, with as many bytes as the range has"))
         }
-        // Neither the version nor the length is named, though the version was before.
+        // The answer names neither its version nor its length, but the part's response named the
+        // version.
         if length == nil, expectation.size == nil, answer.validators.isEmpty,
             !part.validators.isEmpty
         {
@@ -223,12 +228,12 @@ extension ResponseEvaluator {
         return nil
     }
 
-    /// How many bytes were asked for by range; nil where the end of the file is not known.
+    /// How many bytes the range asks for; nil if the end of the file is not known.
     private var askedLength: Int64? {
         (plan.end ?? expectation.size ?? part?.total).map { $0 - plan.offset }
     }
 
-    /// The size of the version at hand whose strong validator an answer repeats.
+    /// The known size of the version whose strong validator an answer repeats; nil without one.
     private func knownTotal(of answer: Answer) -> Int64? {
         if plan.asksRange, let part, part.provenances.first == answer.provenance,
             answer.validators.repeats(part.validators.strong), let total = part.total
@@ -289,9 +294,9 @@ extension ResponseEvaluator {
         answer.ranges != .refused && head.contentCodings.isEmpty
     }
 
-    /// Why a range belongs to another version than the part.
+    /// Returns why a range belongs to another version than the part.
     ///
-    /// Nil when it belongs to the same version, or a pin decides.
+    /// Returns nil if the range belongs to the same version, or if a pin decides.
     private func versionChange(_ head: ResponseHead, _ part: PartState) -> ResponseError? {
         guard let first = part.provenances.first, first == provenance else {
             // With a pin another source may continue the part, and its validators mean nothing
@@ -311,7 +316,7 @@ extension ResponseEvaluator {
         return nil
     }
 
-    /// Refuses an encoding that nothing shows to be the file itself.
+    /// Refuses a content coding unless it belongs to the file itself. Returns nil to accept it.
     private func refusedCoding(_ head: ResponseHead) -> ResponseError? {
         guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
         let codings = head.contentCodings.filter { !isNoCoding($0) }
@@ -327,12 +332,12 @@ extension ResponseEvaluator {
             expected: "identity", actual: words)
     }
 
-    /// The names that the file goes by: that of its target, and those in the URLs that led to it.
+    /// The paths whose extensions may name a content coding: the target, the source and the URL.
     private var names: [String] {
         [target?.path, source.description, plan.url.path].compactMap { $0 }
     }
 
-    /// Refuses a media type that the file cannot have.
+    /// Refuses a media type that the file cannot have. Returns nil to accept the type.
     private func refusedType(_ head: ResponseHead, _ type: String?) -> ResponseError? {
         guard let type else { return nil }
         if let wanted = expectation.mediaType, !wanted.contains(type) {
@@ -344,8 +349,9 @@ extension ResponseEvaluator {
         return nil
     }
 
-    /// The refusal of a page of HTML in the place of a file that is none, as a captive portal or a
-    /// login sends it; nil for other answers.
+    /// Refuses an HTML page in place of a file that is no page.
+    ///
+    /// Captive portals and logins send such pages. Returns nil for other answers.
     private func page(_ head: ResponseHead, _ type: String?) -> ResponseError? {
         guard let type, MediaRange.isPage(type), let target,
             Expectation.refusesHTML(at: target, replacing: nil)
@@ -394,16 +400,16 @@ extension ResponseEvaluator {
 
 // MARK: Content codings as servers use them (RFC 9110 §8.4.1)
 
-/// Whether a word names no coding, though a server sends it as one.
+/// Whether a word in Content-Encoding names no coding, though servers send it there.
 private func isNoCoding(_ word: String) -> Bool {
     notCodings.contains(word) || word.hasPrefix("iso-8859-") || word.hasPrefix("windows-")
         || word.contains("/")
 }
 
-/// Whether a coding is what the extension of a name says.
+/// Whether a file's extension says that the file has this coding.
 ///
-/// A server that finds `a.tar.gz` may send it as a tar archive with the coding gzip. Those are the
-/// bytes of the file as its name has it, and so they are kept.
+/// A server that finds `a.tar.gz` may send it as a tar archive with the coding gzip. The encoded
+/// bytes are then the bytes of the file that the name promises, so mirror keeps them.
 private func isPart(_ coding: String, of name: String) -> Bool {
     let last = name.split(separator: "/").last ?? ""
     guard let dot = last.lastIndex(of: ".") else { return false }
@@ -411,7 +417,7 @@ private func isPart(_ coding: String, of name: String) -> Bool {
     return codingsByExtension[last[last.index(after: dot)...].lowercased()] == coding
 }
 
-/// Encodings of characters and of mail, and words for nothing.
+/// Words that servers send as codings: encodings of characters and of mail, and words for none.
 private let notCodings: Set<String> = [
     "none", "binary", "utf-8", "utf8", "us-ascii", "ascii", "7bit", "8bit", "raw", "plain",
 ]
@@ -426,12 +432,12 @@ extension Expectation {
     var isUnbounded: Bool { size == nil && digests.isEmpty && pieces == nil }
 }
 
-/// The responses without a body to take that say something about present bytes: 304 and 416.
+/// The responses without a body that may confirm present bytes: 304 and 416.
 extension ResponseEvaluator {
-    /// Believes a 304 only from the provenance of the validator, and only about that validator.
+    /// Believes a 304 only from the validator's own provenance, and only about that validator.
     func judgeConfirmation(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         guard let condition = plan.condition else {
-            // A cache may have taken the If-Range of a range for a condition.
+            // A cache may have treated the If-Range of a range as a condition.
             return plan.asksRange ? .startOver(status(head)) : .refuse(status(head))
         }
         do { _ = try Framing.judge(head) } catch { return .askPlainly(error) }
@@ -466,7 +472,7 @@ extension ResponseEvaluator {
         }
     }
 
-    /// Takes a 416 as proof of a complete part only when it names the part's length as the whole.
+    /// Accepts a 416 as proof of a complete part only if it names the part's length as the whole.
     func judgeUnsatisfied(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         let refusal = ResponseError(
             .sourceChanged, "the server has no bytes from \(plan.offset) on", status: 416)
@@ -476,7 +482,8 @@ extension ResponseEvaluator {
         if let known = expectation.size ?? part.total {
             return known == total ? .partIsComplete : .startOver(refusal)
         }
-        // No response gave the length before; the version's own strong tag makes it believable.
+        // No earlier response gave the length, so only the version's own strong tag makes it
+        // believable.
         let isSameVersion =
             provenance == part.provenances.first && answer.validators.entityTag != nil
             && plan.ifRange == answer.validators.entityTag.map(StrongValidator.entityTag)

@@ -1,12 +1,13 @@
-// What single fields of a response say.
+// The meaning of single fields of a response.
 
 // MARK: Freshness
 
 extension ResponseHead {
-    /// What Cache-Control says to a private cache (RFC 9111 §5.2.2); unknown directives are skipped.
+    /// What Cache-Control says to a private cache (RFC 9111 §5.2.2), without unknown directives.
     ///
-    /// `alwaysConfirms` stands for `no-store` or `no-cache`: every use is confirmed first. `maxAge` is in
-    /// seconds; 0 when it was malformed or sent twice with different values (§4.2.1).
+    /// `alwaysConfirms`: `no-store` or `no-cache` came, so every use needs a confirmation first.
+    /// `maxAge`: seconds; nil without max-age, 0 if malformed or sent with different values
+    /// (§4.2.1).
     package var cacheControl: (alwaysConfirms: Bool, maxAge: Int64?) {
         var (alwaysConfirms, maxAge) = (false, Int64?.none)
         var scan = FieldScanner(list(of: .cacheControl))
@@ -23,7 +24,7 @@ extension ResponseHead {
                 }
                 switch name {
                 // With an argument, no-cache applies to single fields only. Many caches ignore the
-                // argument too.
+                // argument, and so does mirror.
                 case "no-store", "no-cache": alwaysConfirms = true
                 case "max-age":
                     let isNumber =
@@ -47,7 +48,7 @@ extension ResponseHead {
         }
     }
 
-    /// When the response stops being fresh (RFC 9111 §4.2); nil when it does not say.
+    /// When the response stops being fresh (RFC 9111 §4.2); nil if the response does not say.
     ///
     /// - Parameter received: when the head arrived, by the local clock.
     public func freshUntil(received: Instant) -> Instant? {
@@ -73,11 +74,11 @@ extension ResponseHead {
 // MARK: Content-Disposition
 
 extension ResponseHead {
-    /// The file name that the server suggests (RFC 6266), reduced to its last component; nil when no
-    /// suggested name could name a file.
+    /// The file name that the server suggests (RFC 6266), without folders.
     ///
-    /// `filename*` (RFC 8187) wins over `filename`. Both slashes separate components, as §4.3
-    /// warns. The result is not yet a target: it is checked like any other component.
+    /// Nil if no suggested name could name a file. `filename*` (RFC 8187) takes precedence over
+    /// `filename`. Both slashes separate components, as §4.3 warns. The name is not yet a target:
+    /// the caller checks it like any other component.
     package var suggestedName: String? {
         guard has(.contentDisposition) else { return nil }
         var scan = FieldScanner(list(of: .contentDisposition))
@@ -105,12 +106,12 @@ extension ResponseHead {
 }
 
 private func text(_ bytes: [UInt8]) -> String {
-    // Text that is not UTF-8 is taken as ISO-8859-1, whose bytes are code points.
+    // Text that is not UTF-8 is read as ISO-8859-1, whose bytes are code points.
     String(validating: bytes, as: UTF8.self)
         ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
 }
 
-/// Decodes `charset'language'percent-encoded`.
+/// Decodes `charset'language'percent-encoded` (RFC 8187). Returns nil if that fails.
 private func decodeExtended(_ bytes: [UInt8]) -> String? {
     let parts = bytes.split(
         separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
@@ -150,10 +151,10 @@ extension ArraySlice<UInt8> {
 // MARK: Repr-Digest
 
 extension ResponseHead {
-    /// The sha-256 and sha-512 of the whole file that the server sends (RFC 9530 §3, Repr-Digest),
-    /// strongest first.
+    /// The sha-256 and sha-512 of the whole file that the server sends, strongest first.
     ///
-    /// A field that is not a dictionary of structured fields (RFC 8941 §4.2) is ignored as a whole.
+    /// They come in Repr-Digest (RFC 9530 §3). A field that is not a dictionary of structured
+    /// fields (RFC 8941 §4.2) is ignored as a whole.
     package var reprDigests: [Digest] {
         guard has(.reprDigest) else { return [] }
         var scan = FieldScanner(list(of: .reprDigest))
@@ -186,7 +187,7 @@ private func reprMember(_ scan: inout FieldScanner) -> (key: String, bytes: [UIn
         bytes = Base64.decode(scan.upTo { $0 == UInt8(ascii: ":") })
         guard bytes != nil, scan.take(UInt8(ascii: ":")) else { return nil }
     } else if scan.quotedString() == nil {
-        // A value of another kind, under a key that is not read here.
+        // A value of another type, under a key that mirror does not read.
         guard !scan.upTo({ [0x2C, 0x3B, 0x20, 0x09].contains($0) }).isEmpty else { return nil }
     }
     return parameters(&scan) ? (key, bytes) : nil
@@ -206,8 +207,9 @@ private func parameters(_ scan: inout FieldScanner) -> Bool {
 // MARK: Link
 
 extension ResponseHead {
-    /// The target of the first link whose relation is `next`, as it is written; nil without one (RFC 8288
-    /// §3).
+    /// The target of the first link with the relation `next`, as it was sent (RFC 8288 §3).
+    ///
+    /// Nil if there is no such link.
     var nextPage: String? {
         guard has(.link) else { return nil }
         let text = String(decoding: list(of: .link), as: UTF8.self)
@@ -227,8 +229,9 @@ extension ResponseHead {
     }
 }
 
-/// The targets and the parameters of all links. Commas and semicolons within quotation marks, and
-/// within a target, part nothing.
+/// Returns the targets and the parameters of all links.
+///
+/// A comma or semicolon in quotation marks or in a target separates nothing.
 private func links(in text: String) -> [(target: Substring, parameters: [Substring])] {
     var links: [(Substring, [Substring])] = []
     var rest = text[...]

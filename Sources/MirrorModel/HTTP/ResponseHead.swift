@@ -1,11 +1,11 @@
 /// The head of a final response: status and header fields, byte for byte (RFC 9112 §4, §5).
 ///
-/// The values of all fields stand in one array, one behind another: a head is read once for each
-/// transfer, and an array for each field would cost more than reading it.
+/// One array holds the values of all fields, one after another. Each transfer reads a head once,
+/// and an array for each field would cost more than the reading.
 public struct ResponseHead: Sendable, Hashable {
     private struct Line: Sendable, Hashable {
         let name: HeaderName
-        /// Where its value is among all bytes.
+        /// The range of the value in `bytes`.
         var value: Range<Int>
     }
 
@@ -13,20 +13,20 @@ public struct ResponseHead: Sendable, Hashable {
     public var status: Int
     /// The version of HTTP of the response.
     public var version: HTTPVersion
-    /// The fields by which a response is judged, in the order in which they came.
+    /// The kept fields in the order in which they came; each is one that mirror judges.
     private var lines: [Line] = []
     private var bytes: [UInt8] = []
-    /// The names of the fields that came, and of those that came more than once: a bit for each.
+    /// `names`: a bit for each field that came; `repeatedNames`: the fields that came repeatedly.
     private var names: UInt32 = 0
     private var repeatedNames: UInt32 = 0
 
-    /// Takes a status; there are no fields yet.
+    /// Makes a head without fields.
     public init(status: Int, version: HTTPVersion = .http11) {
         self.status = status
         self.version = version
     }
 
-    /// Takes a status, and fields as text; fields by which no response is judged are left out.
+    /// Makes a head of fields as text. Fields that mirror does not judge are left out.
     public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
         self.init(status: status, version: version)
         for (name, value) in fields {
@@ -42,7 +42,7 @@ public struct ResponseHead: Sendable, Hashable {
         bytes.reserveCapacity(160)
     }
 
-    /// Adds a field whose value has no white space at its ends.
+    /// Adds a field. Its value must have no white space at its ends.
     public mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: value)
@@ -51,7 +51,7 @@ public struct ResponseHead: Sendable, Hashable {
         names |= name.bit
     }
 
-    /// Continues the value of the last field, with a space between where both have bytes.
+    /// Continues the value of the last field, after a space if both texts have bytes.
     mutating func continueLast(_ more: some Collection<UInt8>) {
         guard let last = lines.last, !more.isEmpty else { return }
         if !last.value.isEmpty { bytes.append(0x20) }
@@ -59,17 +59,17 @@ public struct ResponseHead: Sendable, Hashable {
         lines[lines.count - 1].value = last.value.lowerBound..<bytes.count
     }
 
-    /// The names and values of all fields, in order.
+    /// The names and values of all kept fields, in order.
     public var fields: [(name: HeaderName, value: [UInt8])] {
         lines.map { ($0.name, Array(bytes[$0.value])) }
     }
 
-    /// The values of all fields of a name, in order.
+    /// Returns the values of all fields of a name, in order.
     public func values(of name: HeaderName) -> [[UInt8]] {
         lines.filter { $0.name == name }.map { Array(bytes[$0.value]) }
     }
 
-    /// The value of the first field of a name.
+    /// Returns the value of the first field of a name; nil without one.
     func first(_ name: HeaderName) -> ArraySlice<UInt8>? { place(of: name).map { bytes[$0] } }
 
     private func place(of name: HeaderName) -> Range<Int>? {
@@ -84,15 +84,17 @@ public struct ResponseHead: Sendable, Hashable {
     /// Whether there are several fields of this name.
     func hasSeveral(_ name: HeaderName) -> Bool { repeatedNames & name.bit != 0 }
 
-    /// The values of a list field, with all its lines joined (RFC 9110 §5.3).
+    /// Returns the value of a list field, with all its lines joined by commas (RFC 9110 §5.3).
     public func list(of name: HeaderName) -> [UInt8] {
         guard let first = first(name) else { return [] }
-        // Nearly always there is one line, or none.
+        // Nearly every list field has one line.
         if !hasSeveral(name) { return Array(first) }
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
-    /// Whether a list field has one line, and that is a word in small letters, in any case.
+    /// Whether a field has one line with only this word, in any case.
+    ///
+    /// - Parameter word: in small letters.
     func isOnly(_ word: StaticString, _ name: HeaderName) -> Bool {
         guard !hasSeveral(name), let place = place(of: name),
             place.count == word.utf8CodeUnitCount
@@ -104,18 +106,21 @@ public struct ResponseHead: Sendable, Hashable {
         return true
     }
 
-    /// The value of a field that may come once.
+    /// Returns the value of a field that may come only once.
     ///
-    /// Nil when it is missing, when its lines differ, and when it is not UTF-8.
+    /// Returns nil if the field is missing, if its lines differ, or if the value is not UTF-8.
     public func single(_ name: HeaderName) -> String? {
         withSingle(name) { String(sound: $0) }
     }
 
-    /// The date of a field that may come once; nil in the same cases, and when it is not a date.
+    /// Returns the date of a field that may come only once.
+    ///
+    /// Returns nil if the field is missing, if its lines differ, or if the value is no date.
     public func date(of name: HeaderName) -> HTTPDate? { withSingle(name) { HTTPDate($0) } }
 
-    /// Reads the bytes of a field that may come once; nil when it is missing, and when its lines
-    /// differ.
+    /// Reads the bytes of a field that may come only once.
+    ///
+    /// Returns nil if the field is missing, or if its lines differ.
     private func withSingle<Value>(
         _ name: HeaderName, _ read: (UnsafeBufferPointer<UInt8>) -> Value?
     ) -> Value? {
@@ -143,12 +148,12 @@ public enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
 extension ResponseHead {
     /// The media type of the body, in lower case and without parameters.
     ///
-    /// Nil when there is none or it is malformed.
+    /// Nil if the field is missing or malformed.
     public var mediaType: String? {
         withSingle(.contentType, MediaRange.essence)
     }
 
-    /// The time at which the response was made, by the server's clock.
+    /// The time at which the server made the response, by the server's clock.
     public var date: HTTPDate? { date(of: .date) }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
@@ -160,10 +165,10 @@ extension ResponseHead {
     }
 }
 
-/// A header field by which a response is judged; fields of other names are not kept.
+/// A header field that mirror judges. A head keeps no other fields.
 ///
-/// Names are compared once, as bytes, when their line comes (RFC 9110 §5.1: in any case). From then
-/// on they are numbers.
+/// When a line comes, its name is compared once, as bytes in any case (RFC 9110 §5.1). After that
+/// it is a number.
 public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
     case contentRange, contentType, date, entityTag, expires, lastModified, link, location,
@@ -195,10 +200,10 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// A bit of its own, for a set of names.
+    /// The name's own bit in a set of names.
     var bit: UInt32 { 1 << UInt32(rawValue) }
 
-    /// Finds the name; nil for a field by which no response is judged.
+    /// Finds the name. Returns nil for a field that mirror does not judge.
     init?(_ bytes: UnsafeRawBufferPointer) {
         // The length alone rules out nearly every line.
         switch bytes.count {
@@ -242,13 +247,13 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         return HeaderName.areSame(UInt64.self, bytes, text)
     }
 
-    /// Compares words of bytes, the last of which may begin before the end of the one before it.
+    /// Compares all bytes in words. The last word may overlap the one before it.
     @inline(__always)
     private static func areSame<Word: FixedWidthInteger & BitwiseCopyable>(
         _ type: Word.Type, _ bytes: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer
     ) -> Bool {
         let size = MemoryLayout<Word>.size
-        // A bit for each byte of a word: what is 0x40 in a small letter, and not in a hyphen.
+        // The bit 0x40 of each byte, which is set in small letters but not in hyphens.
         let letters = Word(truncatingIfNeeded: 0x4040_4040_4040_4040 as UInt64)
         var at = 0
         while true {
@@ -266,27 +271,29 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
 
 /// Assembles a final head from the lines that a transport delivers one at a time.
 ///
-/// The transport also delivers the lines of other heads, and the collector drops them: 1xx
-/// responses before the final head (RFC 9110 §15.2), and behind it the trailers of a chunked body
-/// (RFC 9110 §6.5), which could carry an entity tag of another version.
+/// The transport also delivers the lines of other heads, and the collector drops them. 1xx
+/// responses come before the final head (RFC 9110 §15.2). The trailers of a chunked body come after
+/// it (RFC 9110 §6.5), and could carry an entity tag of another version.
 package struct HeadCollector: Sendable {
     private var head = ResponseHead(status: 0)
-    /// Whether a status line has come, and whether the head behind it has ended.
+    /// `hasHead`: a status line has come; `isComplete`: the final head has ended.
     private var hasHead = false
     private var isComplete = false
     private var flaw: String?
-    /// Whether a field has come, and whether the collector keeps the last one.
+    /// `hasField`: a field has come; `isLastKept`: the head keeps the last field.
     private var hasField = false
     private var isLastKept = false
 
-    /// Bytes that are valid only while a line is taken.
+    /// Bytes that are valid only during `take`.
     private typealias Line = UnsafeRawBufferPointer
     private static let badName = "one of its header lines has no proper name"
 
-    /// Starts before the first line.
+    /// Makes a collector before the first line.
     package init() {}
 
-    /// Takes one line with or without its line ending.
+    /// Adds a line, with or without its line ending. Returns the final head after its last line.
+    ///
+    /// Returns nil for every other line. Throws `ResponseError` if the head cannot be trusted.
     package mutating func take(line: UnsafeRawBufferPointer) throws(ResponseError) -> ResponseHead?
     {
         if isComplete { return nil }
@@ -302,7 +309,7 @@ package struct HeadCollector: Sendable {
         return nil
     }
 
-    /// Takes one line in the same way, from an array.
+    /// Adds a line from an array in the same way.
     package mutating func take(line: [UInt8]) throws(ResponseError) -> ResponseHead? {
         try line.withUnsafeBufferPointer { (line) throws(ResponseError) in
             try take(line: UnsafeRawBufferPointer(line))
@@ -341,7 +348,7 @@ package struct HeadCollector: Sendable {
         while colon < bytes.count, bytes[colon] != UInt8(ascii: ":") { colon += 1 }
         let text = Line(rebasing: bytes[..<colon])
         let name = colon < bytes.count ? HeaderName(text) : nil
-        // The names that are kept are tokens.
+        // A name that the head keeps is a token.
         guard name != nil || colon < bytes.count && FieldScanner.isToken(text) else {
             flaw = flaw ?? HeadCollector.badName
             return
@@ -355,13 +362,13 @@ package struct HeadCollector: Sendable {
         head.append(name, HeadCollector.trimmed(bytes, from: colon + 1))
     }
 
-    /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
+    /// Joins a line that continues the field before it, with a space (RFC 9112 §5.2).
     private mutating func fold(_ bytes: Line) {
         guard hasField else {
             flaw = flaw ?? HeadCollector.badName
             return
         }
-        // Appends in place: a server may fold one value tens of thousands of times.
+        // Appends in place, because a server may fold one value tens of thousands of times.
         if isLastKept { head.continueLast(HeadCollector.trimmed(bytes, from: 0)) }
     }
 
@@ -397,7 +404,7 @@ package struct HeadCollector: Sendable {
         return Line(start: line.baseAddress, count: count)
     }
 
-    /// The bytes from a position on, without spaces and tabs at their ends.
+    /// Returns the bytes from a position on, without spaces and tabs at their ends.
     private static func trimmed(_ bytes: Line, from start: Int) -> Line {
         var (start, end) = (start, bytes.count)
         while start < end, isBlank(bytes[start]) { start += 1 }
@@ -407,10 +414,10 @@ package struct HeadCollector: Sendable {
 }
 
 extension ResponseHead {
-    /// The seconds for which the server asks to be left alone, from 0 (RFC 9110 §10.2.3).
+    /// The seconds for which the server asks to be left alone, at least 0 (RFC 9110 §10.2.3).
     ///
-    /// Nil when the server does not say. A date is compared with the response's own Date, so that a
-    /// wrong local clock does no harm; only without a Date is it compared with `now`.
+    /// Nil if the server does not say. A date is compared with the response's own Date, so a wrong
+    /// local clock does no harm. Without a Date it is compared with `now`.
     public func retryAfter(now: Instant) -> Int64? {
         guard let text = single(.retryAfter) else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -1,35 +1,37 @@
-/// What a status code alone says about further requests: the only place that lists codes for it.
+/// What a status code alone says about further requests. No other file lists codes for this.
 package enum StatusCode {
-    /// Whether the same request may succeed later, so that it is made again after a wait.
+    /// Whether the same request may succeed later, so that mirror repeats it after a wait.
     ///
-    /// These are timeouts (408, 504), 425 (RFC 8470 §5.2), overload, and faults of the server that
-    /// may pass (RFC 9110 §15.6). After 202 the file is being made (RFC 9110 §15.3.3).
+    /// These codes are timeouts (408, 504), 425 (RFC 8470 §5.2), overload, and errors of the server
+    /// that may pass (RFC 9110 §15.6). A server that answers 202 is still making the file (RFC 9110
+    /// §15.3.3).
     package static func isPassing(_ status: Int) -> Bool {
         isOverload(status) || [202, 408, 425, 500, 502, 504].contains(status)
     }
 
-    /// Whether a server may answer so only because a range was asked for.
+    /// Whether a server may answer with this code only because the request asked for a range.
     ///
-    /// Some servers have no ranges of a resource, and call the request wrong instead of sending the
-    /// whole (RFC 9110 §14.2).
+    /// Some servers have no ranges of a resource. They call the request wrong instead of sending
+    /// the whole resource (RFC 9110 §14.2).
     package static func mayRefuseRanges(_ status: Int) -> Bool {
         [400, 403, 404, 405, 412, 500, 501].contains(status)
     }
 
-    /// Whether running again later may help: what is passing, and every other fault of the server.
+    /// Whether running again later may help: for passing codes, and for every other server error.
     ///
-    /// The latter is not asked again in this run. It may pass all the same: proxies have codes of
-    /// their own for a server that is down, and a captive portal answers 511 (RFC 6585 §6).
+    /// mirror does not repeat a request after such another error in this run. The error may still
+    /// pass: proxies have codes of their own for a server that is down. A captive portal answers
+    /// 511 (RFC 6585 §6).
     package static func mayHeal(_ status: Int) -> Bool {
         isPassing(status) || (500...599).contains(status)
     }
 
-    /// Whether the host is asked too often (429, RFC 6585 §4) or does not keep up (503).
+    /// Whether the host gets too many requests (429, RFC 6585 §4) or does not keep up (503).
     ///
-    /// Such a host gets fewer transfers at once, and no further connections for a file.
+    /// mirror then runs fewer transfers at once there, and opens no further connections for a file.
     package static func isOverload(_ status: Int) -> Bool { status == 429 || status == 503 }
 
-    /// What helps against a refusal, as sentences behind the error's own.
+    /// Returns what helps against a refused request, as sentences that follow the error's own.
     package static func advice(_ status: Int) -> String {
         switch status {
         case 404, 410: " Check the URL."
@@ -55,8 +57,8 @@ package enum StatusCode {
 
     /// Whether the server wants another protocol.
     ///
-    /// These are 421, 426 and 505 (RFC 9110 §15), and the 464 of a load balancer that cannot
-    /// translate.
+    /// These codes are 421, 426 and 505 (RFC 9110 §15), and 464, which a load balancer sends when
+    /// it cannot translate.
     package static func refusesProtocol(_ status: Int) -> Bool {
         [421, 426, 464, 505].contains(status)
     }

@@ -1,27 +1,27 @@
 /// A validator that identifies every byte of a version (RFC 9110 §8.8.1).
 ///
-/// Two halves of a file that carry the same one may be joined.
+/// Two halves of a file with the same strong validator may be joined.
 public enum StrongValidator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
     /// A modification date that is at least a second older than the response.
     ///
-    /// It counts only where the response had no entity tag at all.
+    /// It is strong only if the response had no entity tag at all.
     case lastModified(HTTPDate)
 }
 
-/// The validators of a version as its server sent them, kept with the file and sent as a condition.
+/// The validators of a version. mirror keeps them with the file, and sends them as conditions.
 public struct Validators: Sendable, Hashable {
-    /// The entity tag, strong or weak; nil when none, or a malformed one, was sent.
+    /// The entity tag, strong or weak; nil if none or a malformed one was sent.
     public var entityTag: EntityTag?
-    /// The modification date.
+    /// The modification date; nil if none or a malformed one was sent.
     public var lastModified: HTTPDate?
-    /// Which of them is strong.
+    /// Which of the two validators is strong; nil if neither is.
     private var strongest: Kind?
 
     private enum Kind { case entityTag, lastModified }
 
-    /// Takes the fields as sent, and the strong validator that they were judged to give.
+    /// Takes the validators of a response, and the one of them that is strong.
     public init(
         entityTag: EntityTag? = nil, lastModified: HTTPDate? = nil, strong: StrongValidator? = nil
     ) {
@@ -34,7 +34,7 @@ public struct Validators: Sendable, Hashable {
         }
     }
 
-    /// The strong validator among them, as judged when the response came.
+    /// The strong validator, as judged when the response came; nil without one.
     public var strong: StrongValidator? {
         switch strongest {
         case .entityTag: entityTag.map(StrongValidator.entityTag)
@@ -45,13 +45,13 @@ public struct Validators: Sendable, Hashable {
 }
 
 extension Validators {
-    /// Whether there is a validator to send as a condition.
+    /// Whether a condition can be made of one of the validators.
     var isUsableAsCondition: Bool { entityTag != nil || lastModified != nil }
 
     /// Whether there is no validator.
     var isEmpty: Bool { !isUsableAsCondition }
 
-    /// Whether they name the version of a strong validator, strong as it was judged when it came.
+    /// Whether the validators name the version that a strong validator names.
     func repeats(_ strong: StrongValidator?) -> Bool {
         switch strong {
         case .entityTag(let tag): entityTag == tag
@@ -62,11 +62,10 @@ extension Validators {
 
     /// Judges the validators of a response.
     ///
-    /// A tag is strong unless it says that it is weak. But where the response has a modification
-    /// date too, the response must be at least a second younger than that date: nginx, for one,
-    /// makes tags of the date in seconds and the size, and then two versions of one second share a
-    /// tag. A date counts alone only where the response had no entity tag at all, not even a
-    /// malformed one.
+    /// A tag is strong unless it says that it is weak. If the response also has a modification
+    /// date, the date must be at least a second before Date. Some servers, such as nginx, make tags
+    /// of the date in seconds and the size. Then two versions within one second share a tag. A date
+    /// alone is strong only if the response had no entity tag, not even a malformed one.
     public init(of head: ResponseHead) {
         let hasTag = head.has(.entityTag)
         let tag =
@@ -87,14 +86,14 @@ extension Validators {
     }
 }
 
-/// The origin of a version: the source that was requested, and the origin and path that responded.
+/// The origin of a version: the source that was asked, and the origin and path that responded.
 ///
-/// A validator is sent to, and believed from, the same provenance only. The query of the responding
-/// URL is left out because redirects to signed URLs rotate it.
+/// mirror sends a validator only to the provenance that it came from, and believes it only from
+/// there. The query of the responding URL is left out, because redirects to signed URLs rotate it.
 public struct Provenance: Sendable, Hashable {
-    /// The source that was requested.
+    /// The source that was asked.
     public var source: SourceKey
-    /// Origin and path of the URL that responded, after redirects.
+    /// The origin and path of the URL that responded, after redirects.
     public var answeredBy: String
 
     /// Takes the source, and the origin and path that responded.
@@ -106,20 +105,20 @@ public struct Provenance: Sendable, Hashable {
 
 /// An entity tag: an opaque validator, weak or strong (RFC 9110 §8.8.3).
 public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
-    /// The tag with its quotes and, where it is weak, its `W/`, byte for byte as it was sent.
+    /// The tag as it was sent, with its quotes and, if it is weak, its `W/`.
     public let text: String
 
-    /// Whether the tag is weak: it then identifies the meaning only, not the bytes.
+    /// Whether the tag is weak, so that it identifies the meaning but not the bytes.
     public var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
 
-    /// Reads one entity tag; nil when it is malformed.
+    /// Reads one entity tag. Returns nil if it is malformed.
     public init?(_ text: String) {
         var text = text
         guard text.withUTF8(EntityTag.isSound) else { return nil }
         self.text = text
     }
 
-    /// Whether bytes are one entity tag.
+    /// Whether the bytes are one well-formed entity tag.
     package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let start = bytes.first == UInt8(ascii: "W") ? 2 : 0
         let last = bytes.count - 1
@@ -136,7 +135,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// The tag as it was sent.
     public var description: String { text }
 
-    /// Whether the bytes are the same.
+    /// Whether two tags have the same bytes.
     public static func == (left: EntityTag, right: EntityTag) -> Bool {
         PathText.areSame(left.text, right.text)
     }
@@ -145,10 +144,12 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 private let quote = UInt8(ascii: "\"")
 
 extension EntityTag {
-    /// Whether a strong tag is in the value of If-Match or If-None-Match (RFC 9110 §13.1.1), which is a
-    /// list, or `*` for any; by the strong or the weak comparison (§8.8.3.2).
+    /// Whether a strong tag is in the value of If-Match or If-None-Match (RFC 9110 §13.1.1).
     ///
-    /// What is malformed in the value is passed over.
+    /// The value is a list of tags, or `*` for any. Malformed pieces of the list are skipped.
+    ///
+    /// - Parameter isStrong: whether the strong comparison applies, and not the weak one
+    ///   (§8.8.3.2).
     package static func isListed(_ tag: String, in list: String, isStrong: Bool) -> Bool {
         if list.trimmingSpaces() == "*" { return true }
         var rest = Array(list.utf8)[...]

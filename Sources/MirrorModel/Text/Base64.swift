@@ -16,7 +16,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes whole groups of four with canonical padding; nil for anything else.
+    /// Decodes whole groups of four with canonical padding. Returns nil for other text.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var bytes: [UInt8] = []
@@ -59,7 +59,7 @@ enum Base64 {
 
 /// Percent-encoding of bytes in URLs (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// Decodes each `%XX`; a `%` without two digits stays.
+    /// Decodes each `%XX`. A `%` without two digits stays.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -89,14 +89,14 @@ enum PercentEncoding {
         text.append(digits.utf8Start[Int(byte & 15)])
     }
 
-    /// `%XX` for each byte of a character's UTF-8.
+    /// Returns `%XX` for each byte of a character's UTF-8.
     static func encode(_ scalar: Unicode.Scalar) -> String {
         var text: [UInt8] = []
         for byte in String(scalar).utf8 { append(byte, to: &text) }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether a byte may stand in a path as it is (RFC 3986 §3.3: pchar, or a slash).
+    /// Whether a path may have the byte as it is (RFC 3986 §3.3: a pchar, or a slash).
     static func isPathByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

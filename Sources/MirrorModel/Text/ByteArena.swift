@@ -1,22 +1,23 @@
-/// The bytes of very many small values, kept in large blocks instead of one allocation each.
+/// The bytes of very many small values, in large blocks instead of one allocation each.
 ///
-/// The arena never moves a block when more bytes arrive. So growing copies no stored bytes, and at
-/// no moment does memory hold them twice. Reading counts no references: threads that read one arena
-/// at the same time would wait for each other at every value.
+/// The arena never moves a block when more bytes arrive. So growing copies no stored bytes, and
+/// memory never holds them twice. Reading counts no references. Otherwise threads that read one
+/// arena at the same time would wait for each other at every value.
 struct ByteArena: Sendable {
-    /// Where the blocks begin, and how many bytes of each are in use; `memory` keeps them.
+    /// The start of each block, and how many of its bytes are in use; `memory` owns the blocks.
     private var blocks: [Block] = []
     private var memory: [Memory] = []
     private static let blockSize = 1 << 20
 
     private struct Block: @unchecked Sendable {
-        // Sendable, because no byte is written twice: an arena adds only to a block that it holds alone.
+        // Sendable, because no byte is written twice: an arena adds only to a block that it alone
+        // owns.
         let start: UnsafeMutablePointer<UInt8>
         var count = 0
     }
 
     private final class Memory: @unchecked Sendable {
-        // Sendable as `Block` is.
+        // Sendable for the same reason as `Block`.
         let start: UnsafeMutablePointer<UInt8>
         let capacity: Int
 
@@ -28,7 +29,7 @@ struct ByteArena: Sendable {
         deinit { start.deallocate() }
     }
 
-    /// Where a value begins: the block in the upper half, the offset in the lower.
+    /// Where a value begins: the block's number in the upper half, the offset in the lower half.
     typealias Position = UInt64
 
     /// Makes room in one block for the next `length` bytes, and returns their position.
@@ -45,7 +46,7 @@ struct ByteArena: Sendable {
         return Position(blocks.count - 1) << 32
     }
 
-    /// Appends bytes to the room that was reserved just before.
+    /// Appends bytes to the room that `reserve` has just made.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let first = bytes.baseAddress else { return }
         let last = blocks.count - 1
@@ -55,7 +56,7 @@ struct ByteArena: Sendable {
         blocks[last].count += bytes.count
     }
 
-    /// Takes over the blocks of another arena; returns the number to add to its positions here.
+    /// Adds the blocks of another arena. Returns the number to add to its positions.
     mutating func append(blocksOf other: consuming ByteArena) -> Position {
         let count = blocks.count
         blocks += other.blocks
@@ -63,7 +64,7 @@ struct ByteArena: Sendable {
         return Position(count) << 32
     }
 
-    /// Lends bytes that were appended.
+    /// Passes stored bytes to `body`, which must not keep them.
     func withBytes<Result>(
         at position: Position, offset: Int = 0, count: Int,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
@@ -73,10 +74,10 @@ struct ByteArena: Sendable {
         return result
     }
 
-    /// Bytes that were appended, for a caller that keeps the arena alive while it uses them.
+    /// Returns stored bytes to a caller that keeps the arena alive while it uses them.
     ///
-    /// `withBytes` of an arena that an object has counts its references, because the object could get
-    /// another arena before the body returns.
+    /// `withBytes` on an arena that a class stores counts references, because the class could
+    /// replace the arena before the body returns.
     @inline(__always)
     func bytes(
         at position: Position, offset: Int = 0, count: Int
@@ -87,7 +88,7 @@ struct ByteArena: Sendable {
         return UnsafeBufferPointer(start: block.start + start, count: count)
     }
 
-    /// The bytes that the blocks take up.
+    /// How many bytes of memory the blocks take.
     var footprint: Int { memory.reduce(0) { $0 + $1.capacity } }
 }
 
@@ -100,7 +101,7 @@ struct BlockArray<Element: Sendable>: Sendable {
     mutating func append(_ element: Element) {
         if count.isMultiple(of: Self.blockSize) {
             var block: [Element] = []
-            // A small table stays small; from the second block on, blocks are whole.
+            // The first block starts small. Later blocks have their whole size at once.
             if count > 0 { block.reserveCapacity(Self.blockSize) }
             blocks.append(block)
         }
@@ -126,6 +127,6 @@ struct BlockArray<Element: Sendable>: Sendable {
         set { blocks[position >> 14][position & (Self.blockSize - 1)] = newValue }
     }
 
-    /// The bytes that the blocks take up.
+    /// How many bytes of memory the blocks take.
     var footprint: Int { blocks.reduce(0) { $0 + $1.capacity * MemoryLayout<Element>.stride } }
 }

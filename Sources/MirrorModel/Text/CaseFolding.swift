@@ -1,9 +1,9 @@
-/// Full case folding, by which two names are one file on a tree that ignores case.
+/// Full case folding: two names with the same fold are one file on a tree that ignores case.
 ///
-/// A folded `String` is compared with `==`, which is canonical equivalence. So two texts are the
-/// same when they are equal after full case folding and NFC together (Unicode 3.13, D145).
+/// A folded `String` is compared with `==`, which is canonical equivalence. So two names match if
+/// they are equal after full case folding and NFC (Unicode 3.13, D145).
 package enum CaseFolding {
-    /// The text with every character replaced by its full case folding.
+    /// Returns the text with every character replaced by its full case folding.
     package static func fold(_ text: some StringProtocol) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -18,7 +18,9 @@ package enum CaseFolding {
         return String(result)
     }
 
-    /// Made at first use, from the runs: most trees have names in ASCII only and never need it.
+    /// What each character outside ASCII folds to, if it does not fold to itself.
+    ///
+    /// The table is made at its first use. Most trees have only ASCII names and never need it.
     private static let table: [UInt32: [Unicode.Scalar]] = {
         var table: [UInt32: [Unicode.Scalar]] = [:]
         let runs = CaseFolding.runs

@@ -1,12 +1,12 @@
 /// How many columns of a terminal a text takes (wcwidth(3), without a locale).
 package enum DisplayWidth {
-    /// The columns of a text; of an escaped one, that is, without control characters.
+    /// Returns the columns of a text without control characters, such as an escaped text.
     package static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
         return text.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of a character: 0 for one that changes another, 2 for a wide one.
+    /// Returns the columns of a character: 0 if it modifies another, 2 if it is wide, else 1.
     package static func of(_ scalar: Unicode.Scalar) -> Int {
         if scalar.value < 0x300 { return scalar.value == 0xAD ? 0 : 1 }
         switch scalar.properties.generalCategory {
@@ -27,13 +27,13 @@ package enum DisplayWidth {
 }
 
 extension String {
-    /// The beginning of the text that takes at most so many columns, and an ellipsis if that is not all.
+    /// Returns the start of the text in at most `columns` columns, with an ellipsis if it is cut.
     package func clipped(toColumns columns: Int) -> String {
         guard DisplayWidth.of(self) > columns else { return self }
         return String(scalars(unicodeScalars, columns: columns - 1)) + "…"
     }
 
-    /// The end of the text that takes at most so many columns, and an ellipsis if that is not all.
+    /// Returns the end of the text in at most `columns` columns, with an ellipsis if it is cut.
     package func clippedAtStart(toColumns columns: Int) -> String {
         guard DisplayWidth.of(self) > columns else { return self }
         let end = scalars(unicodeScalars.reversed(), columns: columns - 1)
@@ -45,7 +45,7 @@ extension String {
                     }))
     }
 
-    /// The text with spaces behind it, so that it takes so many columns.
+    /// Returns the text with spaces after it, so that it takes at least `columns` columns.
     package func padded(toColumns columns: Int) -> String {
         self + String(repeating: " ", count: Swift.max(0, columns - DisplayWidth.of(self)))
     }

@@ -1,14 +1,14 @@
 /// A point of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Decisions take it as a value; nothing in this module reads a clock.
+/// Decisions get the time as an instant, because this module reads no clock.
 public struct Instant: Sendable, Hashable, Comparable {
     /// Milliseconds since the Unix epoch; negative before it.
     public let milliseconds: Int64
 
-    /// Takes milliseconds since the Unix epoch.
+    /// Makes an instant of milliseconds since the Unix epoch.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Takes seconds since the Unix epoch, clamped to the range of milliseconds.
+    /// Makes an instant of seconds since the Unix epoch, clamped to the range of milliseconds.
     public init(seconds: Int64) {
         let (value, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         milliseconds = overflow ? (seconds < 0 ? .min : .max) : value
@@ -24,7 +24,7 @@ public struct Instant: Sendable, Hashable, Comparable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The instant `seconds` later, clamped at the ends.
+    /// Returns the instant `seconds` later, clamped to the range of an instant.
     public func advanced(bySeconds seconds: Int64) -> Instant {
         let (product, tooFar) = seconds.multipliedReportingOverflow(by: 1000)
         let (sum, overflow) = milliseconds.addingReportingOverflow(product)
@@ -32,9 +32,9 @@ public struct Instant: Sendable, Hashable, Comparable {
         return Instant(milliseconds: sum)
     }
 
-    /// Seconds from another instant to this one, rounded toward zero.
+    /// Returns the seconds from another instant to this one, rounded toward zero.
     ///
-    /// Negative when this instant is earlier.
+    /// The number is negative if this instant is earlier.
     public func seconds(since other: Instant) -> Int64 {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(other.milliseconds)
         if overflow { return milliseconds > other.milliseconds ? .max / 1000 : .min / 1000 }
@@ -56,7 +56,7 @@ package struct CivilTime: Sendable, Hashable {
     /// Seconds since midnight, 0 … 86399.
     package var secondOfDay: Int64
 
-    /// The date and time of an instant, in whole seconds.
+    /// Makes the date and time of an instant, in whole seconds.
     package init(_ instant: Instant) {
         let seconds = instant.seconds
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
@@ -73,7 +73,7 @@ package struct CivilTime: Sendable, Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// A date and time of day as its fields; nil for a date that the calendar does not have.
+    /// Makes a date and time from its fields. Returns nil if the calendar has no such date or time.
     package init?(year: Int64, month: Int64, day: Int64, secondOfDay: Int64 = 0) {
         guard (1...12).contains(month),
             (1...CivilTime.length(ofMonth: month, year: year)).contains(day),
@@ -92,7 +92,7 @@ package struct CivilTime: Sendable, Hashable {
         return (era * 146_097 + dayOfEra - 719_468) * 86400 + secondOfDay
     }
 
-    /// `2026-11-20`.
+    /// The date as `2026-11-20`.
     var date: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
     /// The day of the week; 0 is Monday.
@@ -119,7 +119,7 @@ package struct CivilTime: Sendable, Hashable {
 extension Instant {
     /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds).
     ///
-    /// It is clamped to the years 0000 … 9999, which four digits can represent.
+    /// Instants outside the years 0000 … 9999 are clamped, because a year has four digits.
     public var rfc3339: String {
         String(unsafeUninitializedCapacity: Instant.rfc3339Length) { text in
             putRFC3339(into: text)
@@ -130,12 +130,12 @@ extension Instant {
     /// The length of `rfc3339` in bytes.
     static let rfc3339Length = 24
 
-    /// Puts `rfc3339` into memory that has room for it.
+    /// Writes `rfc3339` into memory that has room for `rfc3339Length` bytes.
     func putRFC3339(into text: UnsafeMutableBufferPointer<UInt8>) {
         let instant = clampedToFourDigits
         let civil = CivilTime(instant)
         let fraction = instant.milliseconds - instant.seconds * 1000
-        // Documents have one for each of maybe a million files, so no string is made for a field.
+        // Documents have a time for each of up to a million files, so no field becomes a string.
         var at = 0
         func put(_ number: Int64, _ digits: Int, _ mark: Unicode.Scalar) {
             var rest = number
@@ -155,7 +155,7 @@ extension Instant {
         put(fraction, 3, "Z")
     }
 
-    /// Reads an instant as `rfc3339` writes it, with or without a fraction; nil for anything else.
+    /// Reads an instant as `rfc3339` writes it, with or without a fraction. Returns nil otherwise.
     package init?(rfc3339 text: String) {
         let fields = text.split(omittingEmptySubsequences: false) { "-T:.Z".contains($0) }
         guard text.utf8.count >= 20, text.hasSuffix("Z"), (7...8).contains(fields.count),
@@ -171,7 +171,9 @@ extension Instant {
         self.init(milliseconds: civil.seconds * 1000 + (fraction ?? 0))
     }
 
-    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names; also clamped.
+    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names.
+    ///
+    /// Instants outside the years 0000 … 9999 are clamped.
     public var basicFormat: String {
         let civil = CivilTime(clampedToFourDigits)
         return "\(padded(civil.year, 4))\(padded(civil.month, 2))\(padded(civil.day, 2))T"
@@ -192,22 +194,22 @@ func padded(_ number: Int64, _ width: Int) -> String {
     return (number < 0 ? "-" : "") + zeros + digits
 }
 
-/// Instants as people read them: the local time of day, and the distance from now.
+/// Writes instants for people: as the local time, and as the distance from now.
 ///
-/// An instant of today shows the time of day alone; others have the date before it. Text for
-/// scripts is in UTC and does not use this type.
+/// An instant of today has only its time of day; others also have their date. Text for scripts is
+/// in UTC and does not use this type.
 public struct LocalClock: Sendable {
     /// The instant that counts as now.
     public let now: Instant
     private let offset: LocalOffset
 
-    /// Takes now, and by how much local time is ahead of UTC.
+    /// Takes the present instant, and how far local time is ahead of UTC.
     public init(now: Instant, offset: LocalOffset) {
         self.now = now
         self.offset = offset
     }
 
-    /// `12:03, 2 h ago` for a time in the past, `12:03, in 15 min` for one in the future.
+    /// Returns `12:03, 2 h ago` for a past instant, `12:03, in 15 min` for a future one.
     public func description(of instant: Instant) -> String {
         let seconds = now.seconds(since: instant)
         let distance = DurationText(seconds: abs(seconds)).description
@@ -215,7 +217,7 @@ public struct LocalClock: Sendable {
             + (instant > now ? "in \(distance)" : "\(distance) ago")
     }
 
-    /// `12:03`, or `2026-11-20 12:03` on a day other than today.
+    /// Returns `12:03` for an instant of today, `2026-11-20 12:03` for others.
     public func time(of instant: Instant) -> String {
         let (then, today) = (offset.civil(instant), offset.civil(now))
         let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
@@ -223,13 +225,13 @@ public struct LocalClock: Sendable {
         return isToday ? time : "\(then.date) \(time)"
     }
 
-    /// `2026-11-20 12:03`, also for today: what is still right when it is read on another day.
+    /// Returns `2026-11-20 12:03` for any instant, for text that may be read on another day.
     public func dateAndTime(of instant: Instant) -> String {
         let then = offset.civil(instant)
         return "\(then.date) \(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
     }
 
-    /// The zone of all these times now: `UTC`, `UTC+05:30`, `UTC-03:00`.
+    /// The zone of local time now: `UTC`, `UTC+05:30`, `UTC-03:00`.
     public var zone: String {
         let minutes = (offset.civil(now).seconds - now.seconds) / 60
         if minutes == 0 { return "UTC" }
@@ -239,7 +241,7 @@ public struct LocalClock: Sendable {
 }
 
 extension Reason {
-    /// The sentence that gives the reason, with times as people read them.
+    /// Returns the sentence that gives the reason, with times for people.
     public func because(on clock: LocalClock) -> String {
         switch self {
         case .fresh(let until): "fresh until \(clock.description(of: until))"
@@ -250,7 +252,7 @@ extension Reason {
 }
 
 extension SetFailure {
-    /// The sentence that says why, with times as people read them.
+    /// Returns the sentence that says why the set failed, with times for people.
     public func because(on clock: LocalClock) -> String { because(clock.description(of:)) }
 }
 
@@ -258,31 +260,31 @@ extension SetFailure {
 public struct LocalOffset: Sendable {
     private let seconds: @Sendable (Instant) -> Int64
 
-    /// Takes the seconds by which local time is ahead of UTC at an instant.
+    /// Takes a function that returns the seconds by which local time is ahead of UTC at an instant.
     public init(_ seconds: @escaping @Sendable (Instant) -> Int64) { self.seconds = seconds }
 
-    /// Local time is UTC.
+    /// The offset of a zone whose local time is UTC.
     public static let utc = LocalOffset { _ in 0 }
 
-    /// The local date and time of an instant.
+    /// Returns the local date and time of an instant.
     package func civil(_ instant: Instant) -> CivilTime {
         CivilTime(instant.advanced(bySeconds: seconds(instant)))
     }
 
-    /// The minute of the local day, 0 … 1439.
+    /// Returns the minute of the local day, 0 … 1439, at an instant.
     package func minute(of instant: Instant) -> Int { Int(civil(instant).secondOfDay / 60) }
 
-    /// The instant at which a local date and time comes.
+    /// Returns the instant of a local date and time.
     ///
-    /// A time that a change of the clocks leaves out is the one an hour later.
+    /// If a change of the clocks skips the time, the result is an hour later.
     package func instant(of civil: CivilTime) -> Instant {
         let local = Instant(seconds: civil.seconds)
-        // The offset is that of the instant, which is not known before the offset is.
+        // The offset depends on the instant that is sought, so a first guess finds the offset.
         let near = local.advanced(bySeconds: -seconds(local))
         return local.advanced(bySeconds: -seconds(near))
     }
 
-    /// The first instant after another at which the local day has come so many minutes far.
+    /// Returns the first instant after another at which the local day is `minute` minutes old.
     ///
     /// - Parameter minute: minutes since midnight, 0 … 1440.
     package func next(minute: Int, after instant: Instant) -> Instant {
@@ -298,18 +300,18 @@ public struct LocalOffset: Sendable {
     }
 }
 
-/// A length of time as people write and read it: `90s`, `15m`, `6h`, `1d`, `2w`.
+/// A length of time as people write it: `90s`, `15m`, `6h`, `1d`, `2w`.
 package struct DurationText: Sendable, Hashable, CustomStringConvertible {
-    /// 100,000 years: every later sum stays within an Int64 of milliseconds.
+    /// The longest time in seconds: 100,000 years, so that sums in milliseconds fit into an Int64.
     package static let longest: Int64 = 3_155_760_000_000
 
     /// The length in seconds.
     package let seconds: Int64
 
-    /// Takes seconds.
+    /// Makes a length of time from its seconds.
     package init(seconds: Int64) { self.seconds = seconds }
 
-    /// Reads a whole number and a unit, `s` where there is none; nil for anything else.
+    /// Reads a whole number and a unit; `s` may be missing. Returns nil for other text.
     package init?(text: String) {
         guard let last = text.utf8.last else { return nil }
         let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= last

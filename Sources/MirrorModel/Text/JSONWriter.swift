@@ -1,7 +1,7 @@
-/// Writes JSON (RFC 8259) in the order of the calls, into bytes that can be taken in chunks.
+/// Writes JSON (RFC 8259) in the order of the calls, into bytes that a caller can take in chunks.
 ///
-/// Keys keep their order, and memory never holds a document of a million steps whole. `Encodable`
-/// with an encoder can do neither.
+/// Keys keep their order, and memory never holds the whole document of a million steps. An encoder
+/// for `Encodable` values can do neither.
 public struct JSONWriter: Sendable {
     /// The bytes written since the last `take`.
     public private(set) var bytes: [UInt8] = []
@@ -26,14 +26,14 @@ public struct JSONWriter: Sendable {
     /// Drops the bytes written so far and keeps their memory for the next document.
     package mutating func clear() { bytes.removeAll(keepingCapacity: true) }
 
-    /// Writes an object whose members the body writes.
+    /// Writes an object. `members` writes its members.
     public mutating func object(_ members: (inout JSONWriter) -> Void) {
         beginObject()
         members(&self)
         endObject()
     }
 
-    /// Writes an array whose elements the body writes.
+    /// Writes an array. `elements` writes its elements.
     public mutating func array(_ elements: (inout JSONWriter) -> Void) {
         beginArray()
         elements(&self)
@@ -49,11 +49,11 @@ public struct JSONWriter: Sendable {
     /// Ends an array.
     public mutating func endArray() { close("]") }
 
-    /// Writes a member's name, in which nothing has to be escaped; its value follows.
+    /// Writes a member's name, which must have nothing to escape. The value follows.
     public mutating func key(_ name: StaticString) {
         separate()
         name.withUTF8Buffer { name in
-            // In one piece: a document of a million files has fourteen million names.
+            // In one piece, because a document of a million files has fourteen million names.
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count + 3) { text in
                 text[0] = UInt8(ascii: "\"")
                 _ = text[1...].update(fromContentsOf: name)
@@ -65,7 +65,7 @@ public struct JSONWriter: Sendable {
         endKey()
     }
 
-    /// Writes a member's name that is not known beforehand; its value follows.
+    /// Writes a member's name with its escapes. The value follows.
     public mutating func key(named name: String) {
         separate()
         quote(name)
@@ -108,7 +108,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Writes a number with a number of decimals, 0 … 9.
+    /// Writes a number with `decimals` decimals, 0 … 9.
     ///
     /// A number that is not finite, or has too many digits for an Int64, becomes null.
     public mutating func number(_ value: Double, decimals: Int) {
@@ -134,7 +134,7 @@ public struct JSONWriter: Sendable {
         if let value { string(value) } else { null() }
     }
 
-    /// Writes a member whose value is an instant as RFC 3339 has it, or null.
+    /// Writes a member whose value is an instant in the form of RFC 3339, or null.
     mutating func member(_ name: StaticString, _ value: Instant?) {
         key(name)
         guard let value else { return null() }
@@ -144,7 +144,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a member whose name is not known beforehand, and whose value is a string.
+    /// Writes a member whose name may need escapes, and whose value is a string.
     public mutating func member(named name: String, _ value: String) {
         key(named: name)
         string(value)
@@ -170,14 +170,14 @@ public struct JSONWriter: Sendable {
         array { for value in values { $0.string(value) } }
     }
 
-    /// Writes a piece of a document as it is: brackets, commas and names are the caller's.
+    /// Writes a piece of a document as it is. The caller writes brackets, commas and names.
     mutating func literal(_ text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
         needsComma = false
         isAfterKey = false
     }
 
-    /// Writes a line break; only between documents.
+    /// Writes a line break, only between documents.
     public mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false

@@ -1,11 +1,12 @@
 /// Finds the known name that a misspelt name most likely means.
 package enum NearestName {
-    /// The nearest candidate; nil when none is near enough.
+    /// Returns the nearest candidate. Returns nil if no candidate is near enough.
     ///
-    /// A candidate is near when its edit distance is at most a third of the name, so that `sha265`
-    /// suggests `sha256` and `colour` suggests nothing.
+    /// A candidate is near if its edit distance is at most a third of the name's length. So
+    /// `sha265` suggests `sha256`, and `colour` suggests no name.
     ///
-    /// - Parameter longest: how many characters of a name count; the time grows with their square.
+    /// - Parameter longest: how many characters of the name count, because the time grows with the
+    ///   square of its length.
     package static func suggestion(
         for name: String, among candidates: [String], longest: Int = 40
     ) -> String? {
@@ -45,13 +46,13 @@ package enum NearestName {
 // MARK: A tag or a target in an option that no manifest of the run has
 
 extension NearestName {
-    /// How many targets a misspelt one is compared with; more would take seconds.
+    /// How many targets a misspelt target is compared with; more would take seconds.
     private static let mostCandidates = 20_000
 
-    /// The sentence about a tag that no resource has; nil when all are known.
+    /// Returns the sentence about a tag that no resource has. Returns nil if all tags are known.
     ///
     /// - Parameters:
-    ///   - asked: tags, in the order in which they are looked at.
+    ///   - asked: sets of tags. The sentence names the first unknown tag of the first set with one.
     ///   - known: every tag of the manifests.
     package static func sentence(
         asked: [Set<String>], known: Set<String>
@@ -72,7 +73,7 @@ extension NearestName {
         return "There are: \(shown)\(tags.count > 8 ? " and \(tags.count - 8) more" : "")."
     }
 
-    /// The sentence about a target that nothing wants.
+    /// Returns the sentence about a target that no manifest wants.
     package static func sentence(target: Target, among known: some Sequence<Target>) -> String {
         let length = target.path.utf8.count
         let candidates = known.lazy.map(\.path)

@@ -1,22 +1,24 @@
-/// Decimal digits, as lengths and seconds are written.
+/// Decimal digits, as header fields and JSON write numbers.
 package enum DecimalDigits {
-    /// The number; nil for anything but one or more digits, and when it does not fit.
+    /// Reads one or more digits. Returns nil for other bytes, and if the number does not fit.
     static func value(of digits: some Collection<UInt8>) -> Int64? {
         value(of: digits, sign: 1)
     }
 
-    /// The number, behind a minus where it is negative; nil for anything else, and when it does not fit.
+    /// Reads digits after an optional minus.
+    ///
+    /// Returns nil for other text, and if the number does not fit.
     package static func signedValue(of text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         return value(of: isNegative ? text[1...] : text[...], sign: isNegative ? -1 : 1)
     }
 
-    /// The most digits that a number of 64 bits has.
+    /// The greatest number of digits that a number of 64 bits has.
     package static let most = 20
 
-    /// Puts the digits of a number into memory, so that they end where that ends; returns where they begin.
+    /// Writes the digits of a number at the end of `room`. Returns the index of the first digit.
     ///
-    /// - Parameter room: has room for `most` of them.
+    /// - Parameter room: memory with room for `most` digits.
     package static func put(
         _ number: UInt64, intoEndOf room: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
@@ -55,7 +57,7 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000).
     ///
-    /// Nil for anything else, for a negative number, and for more than 2^63-1.
+    /// Returns nil for other text, for a negative number, and for more than 2^63-1.
     public init?(text: String) {
         let split = text.firstIndex { !($0.isASCII && ($0.isNumber || $0 == ".")) }
         let number = text[..<(split ?? text.endIndex)]
@@ -81,7 +83,7 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
         "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000, "tb": 1_000_000_000_000,
     ]
 
-    /// The number with a unit and, from 1 KiB on, one decimal: `512 B`, `1.5 KiB`, `47.4 MiB`.
+    /// The number with a unit, and from 1 KiB on with one decimal: `512 B`, `1.5 KiB`, `47.4 MiB`.
     public var description: String {
         if bytes < 1024 { return "\(bytes) B" }
         var value = Double(bytes)
@@ -99,17 +101,17 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
 
 /// A number with the noun that it counts, in agreement: `1 resource`, `2 resources`, `3 copies`.
 ///
-/// Only this type makes plurals; `verb` extends the agreement to the verb of the sentence.
+/// No other code makes plurals. `verb` makes the verb of the sentence agree too.
 package struct Counted: Sendable, Hashable, CustomStringConvertible {
     /// The number and the noun.
     package let description: String
 
-    /// Takes a number, the noun's singular, and its plural where that is not made with `s`.
+    /// Takes a number, the noun's singular, and its plural if that is not the singular with an `s`.
     package init(_ count: some BinaryInteger, _ noun: String, plural: String? = nil) {
         description = "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
     }
 
-    /// The form of a verb that agrees with a number: the first for 1, else the second.
+    /// Returns the form of a verb that agrees with a number: the first for 1, else the second.
     package static func verb(
         _ count: some BinaryInteger, _ singular: String, _ plural: String
     ) -> String {
@@ -118,9 +120,9 @@ package struct Counted: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Int64 {
-    /// The sum, clamped to the range of Int64.
+    /// Returns the sum, clamped to the range of Int64.
     ///
-    /// Sizes come from manifests, so even a few of them can add up to more than an Int64 can hold.
+    /// Sizes come from manifests, so even a few can add up to more than an Int64 can hold.
     package func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

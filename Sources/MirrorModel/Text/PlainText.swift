@@ -1,7 +1,9 @@
-/// Text that stands in JSON as it is.
+/// Text that needs no escapes in JSON.
 package enum PlainText {
-    /// The place of the first byte from an offset on that is a quote, a backslash, a control character or
-    /// not ASCII; the number of bytes when there is none.
+    /// Returns the offset of the first byte from `start` on that is special or not ASCII.
+    ///
+    /// A quote, a backslash and a control character are special. Returns `text.count` if there is
+    /// no such byte.
     package static func end(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var end = start
         while end + TextWord.size <= text.count {
@@ -19,7 +21,7 @@ package enum PlainText {
         guard text.count >= TextWord.size else { return !text.contains(where: isSpecial) }
         var at = 0
         while at < text.count {
-            // The last eight begin before the end of those before.
+            // The last word may overlap the one before it.
             at = min(at, text.count - TextWord.size)
             if !special(TextWord(text, at: at)).isEmpty { return false }
             at += TextWord.size

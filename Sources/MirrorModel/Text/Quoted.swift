@@ -1,7 +1,7 @@
-/// Text from a server or a manifest made fit to print: quoted, escaped, and cut when long.
+/// Text from a server or a manifest made fit to print: quoted, escaped, and cut if long.
 ///
-/// Control characters, invisible formatting characters and bidirectional overrides could repaint a
-/// terminal or make a message read as another one, so they are shown by number.
+/// Control characters, invisible formatting characters and bidirectional overrides are shown by
+/// number. Otherwise they could repaint a terminal or make a message look like another one.
 package struct Quoted: CustomStringConvertible, Sendable {
     /// The text between quotation marks.
     package let description: String
@@ -11,7 +11,7 @@ package struct Quoted: CustomStringConvertible, Sendable {
         description = "\"" + Escaped(text, limit: limit).description + "\""
     }
 
-    /// Quotes a URL as it was written, without its query, and with `…` in place of what else may be secret.
+    /// Quotes a URL without its query, and with `…` for other parts that may be secret.
     package init(url text: String) { self.init(URLSecrets.hidden(in: text)) }
 }
 
@@ -62,16 +62,15 @@ package struct Escaped: CustomStringConvertible, Sendable {
 extension StringProtocol {
     /// The text with control and direction-changing characters written as `\u{…}`.
     ///
-    /// Every text from a server or a manifest passes through this before it reaches a terminal.
+    /// Text from a server or a manifest passes through this property before it reaches a terminal.
     public var printable: String { Escaped(self).description }
 }
 
 extension String {
-    /// Makes text from bytes; nil where they are not UTF-8.
+    /// Makes text of bytes. Returns nil if they are not UTF-8.
     ///
-    /// Nearly all texts of indexes and heads are ASCII, which needs no validation. With the
-    /// standard library's `init(validating:as:)` alone, reading a row of the index took twice as
-    /// long.
+    /// Nearly all texts of indexes and heads are ASCII, which needs no validation. With only the
+    /// standard library's `init(validating:as:)`, reading a row of the index took twice as long.
     package init?(sound bytes: UnsafeBufferPointer<UInt8>) {
         if bytes.reduce(0, |) < 0x80 {
             self.init(decoding: bytes, as: UTF8.self)
@@ -85,19 +84,18 @@ extension String {
         bytes.reduce(0, |) < 0x80 || String(validating: bytes, as: UTF8.self) != nil
     }
 
-    /// Makes text from an array of bytes in the same way.
+    /// Makes text of an array of bytes. Returns nil if they are not UTF-8.
     package init?(sound bytes: [UInt8]) {
         guard let text = bytes.withUnsafeBufferPointer({ String(sound: $0) }) else { return nil }
         self = text
     }
 }
 
-/// Where a URL, as it was written, may hold a secret: in its user and password, and in its query.
+/// Finds where a URL may hold a secret: in its user and password, and in its query.
 ///
-/// The text may be malformed. Where it is not certain what a part of it is, the part is taken for a
-/// secret.
+/// The text may be malformed. A part whose meaning is uncertain counts as a secret.
 package enum URLSecrets {
-    /// A text without its query, and with `…` in place of what else may be secret.
+    /// Returns a text without its query, and with `…` for other parts that may be secret.
     package static func hidden(in text: String) -> String {
         let scalars = Array(text.unicodeScalars)
         let query = scalars.firstIndex(of: "?") ?? scalars.count
@@ -112,9 +110,9 @@ package enum URLSecrets {
         return String(shown)
     }
 
-    /// The parts to hide, in their order.
+    /// Returns the parts to hide, in their order.
     ///
-    /// An escape of JSON or XML that may stand for `/`, `@` or `?` makes all that follows uncertain.
+    /// A JSON or XML escape that may stand for `/`, `@` or `?` makes all text after it uncertain.
     package static func ranges(in text: ArraySlice<Unicode.Scalar>) -> [Range<Int>] {
         let query = text.firstIndex(of: "?") ?? text.endIndex
         let authority = authority(in: text)
@@ -130,14 +128,14 @@ package enum URLSecrets {
         } else if start < query, text[query...].contains("@"), text[start..<query].contains(":"),
             !text[start..<query].contains("/")
         {
-            // A password with a question mark in it, or a port and an address in the query.
+            // The password may have a question mark, or the URL a port and an address in its query.
             return [start..<text.endIndex]
         }
         if query < text.endIndex { secrets.append((query + 1)..<text.endIndex) }
         return secrets.filter { !$0.isEmpty }
     }
 
-    /// The place behind the first `//`, whose slashes JSON may escape.
+    /// Returns the place after the first `//`, whose slashes JSON may escape. Nil without a `//`.
     private static func authority(in text: ArraySlice<Unicode.Scalar>) -> Int? {
         var slashes = 0
         for at in text.indices {
@@ -151,7 +149,7 @@ package enum URLSecrets {
         return nil
     }
 
-    /// Whether there is `\u00XX` for ASCII, or `&#`.
+    /// Whether the text has an escape that may stand for ASCII: `\u00XX`, or `&#`.
     private static func hasEscape(_ text: ArraySlice<Unicode.Scalar>) -> Bool {
         text.indices.contains { at in
             let rest = text[at...]

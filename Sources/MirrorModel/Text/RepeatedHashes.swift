@@ -1,31 +1,31 @@
-/// Finds the hashes that occur more than once among very many, most of which occur once.
+/// Finds the hashes that occur more than once among very many that mostly occur once.
 ///
-/// Only values that share a hash with another value need to be kept and compared at all. `find`
-/// first divides the hashes into small groups, then puts each group into a table that fits into the
-/// processor's cache. A million hashes take 16 MiB for a moment and a fraction of the time of
-/// sorting them. Each process seeds Swift's hashes again, so an author cannot choose names that all fall
-/// into one place.
+/// Only values that share a hash with another value must then be kept and compared. `find` first
+/// divides the hashes into small groups. Then it puts each group into a table that fits into the
+/// processor's cache. A million hashes take 16 MiB for a moment, and a fraction of the time of
+/// sorting them. Each process seeds Swift's hashes again, so an author cannot choose names that all
+/// fall into one place.
 package struct RepeatedHashes {
-    /// The hashes that occurred again, once `find` has been called.
+    /// The hashes that were added more than once; empty until `find`.
     package private(set) var repeated: Set<UInt64> = []
     private var hashes: [UInt64] = []
 
     private static let groupSize = 2048
 
-    /// Expects about `count` hashes; more are no error.
+    /// Makes room for about `count` hashes. More hashes may be added.
     package init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
 
     /// Adds a hash.
     package mutating func insert(_ hash: UInt64) {
-        // 0 marks a free place below. Two hashes may become one here: values that share a hash are
-        // compared anyway.
+        // 0 marks a free place in `search`, so a hash of 0 counts as 1. Callers compare the values
+        // that share a hash anyway.
         hashes.append(hash == 0 ? 1 : hash)
     }
 
-    /// Whether an added hash occurred again.
+    /// Whether a hash was added more than once; false until `find`.
     package func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
 
-    /// Finds the hashes that occurred again; no hash may be added afterwards.
+    /// Finds the hashes that were added more than once. No hash may be added after this.
     package mutating func find() {
         var bits = 0
         while bits < 12, hashes.count >> bits > RepeatedHashes.groupSize { bits += 1 }
@@ -39,7 +39,7 @@ package struct RepeatedHashes {
         hashes = []
     }
 
-    /// Groups the hashes by their upper bits; returns the end of each group.
+    /// Groups the hashes by their upper bits. Returns the end of each group.
     private mutating func dealOut(bits: Int) -> [Int] {
         if bits == 0 { return [hashes.count] }
         let shift = UInt64(64 - bits)
@@ -62,7 +62,7 @@ package struct RepeatedHashes {
         return places
     }
 
-    /// Puts one group into a table with open addressing.
+    /// Finds the repeated hashes of one group, in a table with open addressing.
     private mutating func search(_ group: Range<Int>, _ table: inout [UInt64]) {
         var size = 64
         while size < 2 * group.count { size *= 2 }
@@ -91,7 +91,7 @@ package struct SortedHashes: Sendable {
     /// Whether there are no hashes.
     package var isEmpty: Bool { hashes.isEmpty }
 
-    /// Whether a hash is among them.
+    /// Whether the list has a hash.
     package func contains(_ hash: UInt64) -> Bool {
         let position = hashes.indices.first(sortedWhere: { hashes[$0] >= hash })
         return position < hashes.count && hashes[position] == hash
@@ -99,19 +99,19 @@ package struct SortedHashes: Sendable {
 }
 
 extension Digest {
-    /// The first eight bytes, which suffice to rule out nearly all other digests; never 0.
+    /// The digest's first eight bytes, which rule out nearly all other digests; never 0.
     package var start: UInt64 { bytes.withUnsafeBytes(Digest.start) }
 
-    /// The same value, from a digest's bytes.
+    /// Returns the same number for the bytes of a digest.
     package static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
         digest.count < 8 ? 1 : max(1, digest.loadUnaligned(as: UInt64.self))
     }
 }
 
 extension Range<Int> {
-    /// The first position for which the condition holds; the end when it holds for none.
+    /// Returns the first position for which the condition holds, or the end if it holds for none.
     ///
-    /// Where it holds for a position, it must hold for all later positions too.
+    /// If the condition holds for a position, it must hold for all later positions too.
     func first(sortedWhere isBehind: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)
         while low < high {

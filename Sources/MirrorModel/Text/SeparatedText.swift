@@ -1,10 +1,12 @@
 /// Splits texts at an ASCII character, by their bytes.
 ///
-/// Swift reads a slash and a combining mark behind it as one `Character`, which is not a slash. A
-/// kernel, a server and every other program read a slash and a name that begins oddly. So no code
-/// looks among Characters for a separator that has a meaning outside this program.
+/// Swift reads a slash and a combining mark after it as one `Character`, which is not a slash. A
+/// kernel, a server and every other program read a slash and a name that begins oddly. So mirror
+/// never looks among Characters for a separator that other programs read too.
 extension StringProtocol where UTF8View: BidirectionalCollection {
-    /// The text split at a separator; empty parts are left out unless requested.
+    /// Splits the text at a separator. Empty parts are left out unless `keepingEmpty` is true.
+    ///
+    /// - Parameter most: the greatest number of parts; the last one is the unsplit rest.
     package func parts(
         at separator: Unicode.Scalar, most: Int = .max, keepingEmpty: Bool = false
     ) -> [SubSequence] {
@@ -19,14 +21,14 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         return parts
     }
 
-    /// The text before and after the first separator; nil when there is none.
+    /// Returns the text before and after the first separator. Returns nil without a separator.
     package func halves(
         atFirst separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {
         utf8.firstIndex(of: UInt8(ascii: separator)).map(halves)
     }
 
-    /// The text before and after the last separator; nil when there is none.
+    /// Returns the text before and after the last separator. Returns nil without a separator.
     package func halves(
         atLast separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {
@@ -39,7 +41,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
 }
 
 extension String {
-    /// Joins texts in one allocation; an interpolation grows its result with each.
+    /// Joins texts in one allocation. An interpolation would grow its result with each text.
     package init(joining texts: String...) {
         self.init(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { room in
             var end = 0
@@ -55,19 +57,19 @@ extension String {
     }
 }
 
-/// Splits a path at its last slash, by its bytes; every promotion does so several times.
+/// Splits a path at its last slash, by its bytes. Each promotion does this several times.
 package enum PathText {
-    /// The text before the last slash; empty without one.
+    /// Returns the text before the last slash, or an empty text without a slash.
     package static func folder(of path: String) -> String {
         part(of: path) { $0.prefix(max($1, 0)) }
     }
 
-    /// The text behind the last slash; the whole path without one.
+    /// Returns the text after the last slash, or the whole path without a slash.
     package static func name(of path: String) -> String {
         part(of: path) { $0.dropFirst($1 + 1) }
     }
 
-    /// The number of bytes before the last component.
+    /// Returns the number of bytes before the last component.
     package static func nameStart(in path: String) -> Int {
         let start = path.utf8.withContiguousStorageIfAvailable {
             ($0.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
@@ -75,9 +77,9 @@ package enum PathText {
         return start ?? path.utf8.count - name(of: path).utf8.count
     }
 
-    /// Whether a folder is the text before a path's last slash; makes no text to find that out.
+    /// Whether `folder` is the text before the path's last slash; found without making a text.
     package static func isFolder(_ folder: String, of path: String) -> Bool {
-        // Read where they are: a variable for each would count a reference.
+        // The closures read both texts in place. A variable for each text would count a reference.
         let answer = folder.utf8.withContiguousStorageIfAvailable { folder in
             path.utf8.withContiguousStorageIfAvailable { path in
                 let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
@@ -88,7 +90,7 @@ package enum PathText {
         return (answer ?? nil) ?? areSame(folder, self.folder(of: path))
     }
 
-    /// Whether a text has these bytes.
+    /// Whether a text has exactly these bytes.
     package static func hasBytes(_ text: String, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let answer = text.utf8.withContiguousStorageIfAvailable {
             $0.count == bytes.count && ByteOrder.compare($0, bytes) == 0
@@ -96,7 +98,7 @@ package enum PathText {
         return answer ?? text.utf8.elementsEqual(bytes)
     }
 
-    /// Whether two paths have the same bytes; texts are equal also where those differ.
+    /// Whether two paths have the same bytes. `==` on texts is true also for some that differ.
     package static func areSame(_ first: String, _ second: String) -> Bool {
         var (first, second) = (first, second)
         return first.withUTF8 { first in
@@ -119,7 +121,7 @@ package enum PathText {
 }
 
 extension String {
-    /// The longest prefix of at most `limit` bytes of UTF-8 that does not split a character's code.
+    /// Returns the longest prefix of at most `limit` bytes of UTF-8 that splits no Unicode scalar.
     package func prefix(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: max(0, limit))
@@ -129,7 +131,7 @@ extension String {
     }
 }
 
-/// Compares bytes as memcmp(3) does, eight at a time where there are eight.
+/// Compares bytes in the order of memcmp(3), eight at a time where possible.
 package enum ByteOrder {
     static func commonPrefix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
@@ -156,7 +158,7 @@ package enum ByteOrder {
         return at
     }
 
-    /// How many bytes at the end of both are equal.
+    /// Returns how many bytes at the end of both texts are equal.
     static func commonSuffix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
     ) -> Int {
@@ -169,7 +171,10 @@ package enum ByteOrder {
         return count
     }
 
-    /// Negative, zero or positive as the first bytes come before, with or after the second.
+    /// Compares two texts by their bytes, a prefix before the longer text.
+    ///
+    /// Returns a negative number if the first comes before the second, 0 if both are equal, else a
+    /// positive number.
     package static func compare(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
     ) -> Int {

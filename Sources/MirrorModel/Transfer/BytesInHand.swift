@@ -1,32 +1,35 @@
-/// What a transfer has received so far, and what the responses said of it.
+/// The received bytes of a transfer: their length, their version, and what proves them.
 ///
-/// The bytes themselves are elsewhere. This is their length and version, and what proves them.
+/// The bytes themselves are in memory or in a part on disk; this struct does not hold them.
 struct BytesInHand: ~Copyable, Sendable {
-    /// Bytes beyond the part's greatest length after which retries are counted from 0 again.
+    /// How many bytes of new progress make the machine count retries from 0 again.
     ///
-    /// A line that breaks all the time is slow, not broken.
+    /// Progress is measured from the part's greatest length. A connection that brings this much
+    /// before each break is slow, not broken.
     static let progressThatResetsRetries: Int64 = 16 << 10
 
-    /// The part in hand.
+    /// The unfinished download that requests continue; nil without one.
     private(set) var part: PartState?
-    /// The body being received.
+    /// The body that is being received; nil between bodies.
     private(set) var reception: Reception?
-    /// The statements of the response that began the bytes in hand.
+    /// What the response that began the bytes in hand said about them.
     private(set) var answer: Answer?
     /// Digests that servers sent for the bytes in hand.
     private(set) var sentDigests: [Digest] = []
-    /// Whether a length or a final chunk ended the bytes in hand.
+    /// Whether a declared length or a final chunk showed where the body ended.
     private(set) var isFramed = false
-    /// The offset at which bytes in hand begin again after the part's length, or the file's end.
+    /// The end of the gap after the part: the offset of the next bytes in hand, or the file's end.
+    ///
+    /// Further connections fetch ranges beyond the part. `nil` means that no range is known.
     private var gapEnd: Int64?
     /// The number of received bytes that were dropped because no request could resume them.
     private(set) var wasted: Int64 = 0
     /// The greatest length of any part in this run.
     private(set) var greatestLength: Int64
-    /// The length beyond which the part has to grow for retries to be counted from 0 again.
+    /// The part must grow beyond this length, in bytes, before retries count from 0 again.
     private var lengthToExceed: Int64
 
-    /// Takes the part of an earlier run, of which a length is verified.
+    /// Begins with the part of an earlier run, whose first `length` bytes are verified.
     init(_ part: (record: PartRecord, length: Int64)?, isPost: Bool) {
         greatestLength = part?.length ?? 0
         lengthToExceed = greatestLength
@@ -39,10 +42,10 @@ struct BytesInHand: ~Copyable, Sendable {
     /// The size of the whole file, as declared or as promised by the part's response.
     func total(of file: borrowing WantedFile) -> Int64? { file.expectation.size ?? part?.total }
 
-    /// Takes the offset at which bytes in hand begin again after the part's length.
+    /// Notes where the gap after the part ends: at the next bytes in hand, or at the file's end.
     mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
 
-    /// Where bytes in hand begin again after the part's length; nil if none do.
+    /// Returns the offset of the next bytes in hand after the part. Returns nil if there are none.
     func gapEnd(in total: Int64?) -> Int64? {
         guard let part, let total, let gapEnd, part.length < gapEnd, gapEnd < total else {
             return nil
@@ -50,10 +53,10 @@ struct BytesInHand: ~Copyable, Sendable {
         return gapEnd
     }
 
-    /// How many bytes were received, those that were dropped included, if these are dropped too.
+    /// The number of bytes received in vain if the part is dropped too.
     var wastedSoFar: Int64 { wasted + (part?.length ?? 0) }
 
-    /// Begins the part with the first body of a file.
+    /// Begins the part with the first body of a file, and drops the part before it.
     mutating func begin(_ reception: Reception, identity: PartIdentity, answer: Answer) {
         wasted += part?.length ?? 0
         part = PartState(beginning: reception, identity: identity)
@@ -67,7 +70,7 @@ struct BytesInHand: ~Copyable, Sendable {
     /// Counts every byte of a restarted part as progress, even if an earlier part was longer.
     mutating func countFromStart() { lengthToExceed = 0 }
 
-    /// Continues the part with a body that begins at its end.
+    /// Continues the part with a body whose first byte follows the part's last byte.
     ///
     /// - Parameter isGuarded: whether a validator vouches for the version of the new bytes.
     mutating func `continue`(_ reception: Reception, isGuarded: Bool) {
@@ -86,7 +89,7 @@ struct BytesInHand: ~Copyable, Sendable {
         self.reception = reception
     }
 
-    /// Adds the provenance of bytes that a further connection brings.
+    /// Adds the provenance of bytes that a further connection fetches.
     mutating func join(_ provenance: Provenance) {
         part?.isSegmented = true
         if part?.provenances.contains(provenance) == false {
@@ -95,7 +98,7 @@ struct BytesInHand: ~Copyable, Sendable {
         }
     }
 
-    /// Notes the part's length; returns whether it grew enough to count retries from 0 again.
+    /// Notes the part's length. Returns whether it grew enough to count retries from 0 again.
     @discardableResult
     mutating func progressed(to length: Int64?) -> Bool {
         guard let length, part != nil else { return false }
@@ -106,13 +109,15 @@ struct BytesInHand: ~Copyable, Sendable {
         return hasProgressed
     }
 
-    /// Ends the body being received; `isFramed` says whether a length or a final chunk ended it.
+    /// Ends the body being received.
+    ///
+    /// - Parameter isFramed: whether a length or a final chunk ended the body.
     mutating func endBody(isFramed: Bool) {
         self.isFramed = isFramed
         reception = nil
     }
 
-    /// Breaks the body off that is being received.
+    /// Ends the body being received before its end.
     mutating func breakOff() { reception = nil }
 
     /// Notes that all bytes of the file are in hand.
@@ -121,7 +126,7 @@ struct BytesInHand: ~Copyable, Sendable {
     /// Drops the part, because it is longer than the file.
     mutating func dropPart() { part = nil }
 
-    /// Drops everything.
+    /// Drops the part, the statements of its responses and the body being received.
     mutating func drop() {
         part = nil
         answer = nil
@@ -132,9 +137,11 @@ struct BytesInHand: ~Copyable, Sendable {
 }
 
 extension BytesInHand {
-    /// Compares complete bytes with what was declared and sent; pieces were compared before.
+    /// Compares complete bytes with what the manifest declares and what the server sent.
     ///
-    /// Throws `ResponseError` with `sizeMismatch` or `digestMismatch`.
+    /// The declared pieces were compared before; `piecesHold` has the result, or nil without
+    /// pieces. Returns what proves the bytes. Throws `ResponseError` with `sizeMismatch` or
+    /// `digestMismatch`.
     ///
     /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
     ///   and sha256.
@@ -148,8 +155,7 @@ extension BytesInHand {
                 expected: String(expected), actual: String(size))
         }
         try BytesInHand.compare(digests, with: file.expectation.digests, of: "the manifest")
-        // The server's statements about its bytes count only where the manifest does not prove
-        // them.
+        // A pin proves the bytes, so the digests that the server sent matter only without one.
         if file.expectation.pin == nil {
             try BytesInHand.compare(digests, with: sentDigests, of: "the server")
         }
@@ -182,22 +188,22 @@ extension BytesInHand {
 package struct PartState: Sendable, Hashable {
     /// The number of verified bytes from the start.
     package var length: Int64
-    /// The size of the whole file, where known.
+    /// The size of the whole file; nil if not known.
     package var total: Int64?
-    /// The identity that bytes must have to continue it.
+    /// What new bytes must match to continue the part.
     package var identity: PartIdentity
-    /// The provenances of its bytes, the earliest first.
+    /// The provenances of the part's bytes, the earliest first.
     package var provenances: [Provenance]
-    /// The validators of the response that began it.
+    /// The validators of the response that began the part.
     package var validators: Validators
     /// Whether one source alone is responsible for all bytes.
     ///
-    /// They came in this run, and were joined, if at all, under a validator.
+    /// All bytes came in this run, and a validator guarded each continuation.
     package var isOfOneGo: Bool
-    /// Whether several connections fetched its bytes.
+    /// Whether several connections fetched the part's bytes.
     package var isSegmented = false
 
-    /// Begins a part with the response that it comes from.
+    /// Begins an empty part with the response whose body will fill it.
     package init(beginning reception: Reception, identity: PartIdentity) {
         length = 0
         total = reception.total
@@ -207,7 +213,7 @@ package struct PartState: Sendable, Hashable {
         isOfOneGo = true
     }
 
-    /// Continues a part of an earlier run, of which a length is verified.
+    /// Continues a part of an earlier run, whose first `length` bytes are verified.
     package init(_ record: PartRecord, length: Int64) {
         self.length = length
         total = record.total
@@ -219,15 +225,15 @@ package struct PartState: Sendable, Hashable {
 }
 
 extension PartState {
-    /// Whether the manifest declares the digest of the file that the part begins.
+    /// Whether the manifest declares the digest that identifies the part's file.
     func isPinned(by file: borrowing WantedFile) -> Bool {
         guard case .digest(let digest) = identity else { return false }
         return file.expectation.digests.contains(digest)
     }
 
-    /// The reason why a whole file came where only the rest of this part was requested.
+    /// Returns why the server sent the whole file although the request asked only for the rest.
     ///
-    /// Either the file is another one, or the server sends no ranges.
+    /// The error says `sourceChanged` if the responses show another version, else `rangeIgnored`.
     func reasonToBeginAgain(_ reception: Reception) -> ResponseError {
         let sent = reception.answer.validators
         let hasChanged =
@@ -244,30 +250,31 @@ extension PartState {
 
 /// A body being received: its offset, its end, and the statements of its response.
 ///
-/// An object, because it is looked at with each chunk of the body.
+/// A class, because the receiving code reads it with each chunk, and a struct would be copied.
 package final class Reception: Sendable {
     /// Whether the body continues the bytes in hand, and is not the whole file.
     package let isRange: Bool
     /// The position in the file of the body's first byte.
     package let offset: Int64
-    /// The position after the body's last byte, where the response promises it.
+    /// The position after the body's last byte; nil if the response does not promise it.
     package let end: Int64?
-    /// The size of the whole file, where known.
+    /// The size of the whole file; nil if not known.
     package let total: Int64?
-    /// The greatest size that the file may have; nil is no limit.
+    /// The greatest size that the file may have, in bytes. `nil` means no limit.
     package let limit: Int64?
     /// How the end of the body is recognized.
     package let framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
     package let digests: [Digest]
-    /// Whether ranges of the same bytes may be requested.
+    /// Whether a request for a range of the same bytes may work.
     ///
-    /// They may unless the server says that it gives none, or the body is encoded.
+    /// False if the server says that it sends no ranges, or if the body is encoded or doubtful.
     package let allowsRanges: Bool
     /// The other statements of the response.
     package let answer: Answer
-    /// Whether the body may be the range that was asked for, though its response says that it is the
-    /// whole file. Nothing may continue its bytes.
+    /// Whether the body may be the requested range although its response claims the whole file.
+    ///
+    /// No request continues the bytes of a doubtful body.
     package let isDoubtful: Bool
 
     init(
@@ -288,28 +295,28 @@ package final class Reception: Sendable {
     }
 }
 
-/// The statements of a response about its version, besides the bytes.
+/// What a response says about the bytes: their version, their type, their name, their source.
 ///
-/// An object, because it is passed on through the whole of a transfer, and a copy would count a
+/// A class, because every step of a transfer passes it along. Each copy of a struct would count a
 /// reference for each of its texts.
 package final class Answer: Sendable {
     /// The source that was asked, and the URL that answered.
     package let provenance: Provenance
-    /// The validators as sent, judged.
+    /// The validators of the response, with the verdict whether they are strong.
     package let validators: Validators
     /// The media type without parameters.
     package let mediaType: String?
-    /// The time until which HTTP caching calls it fresh; nil when the response does not say.
+    /// The time until which HTTP caching calls the response fresh; nil if the response has none.
     package let freshUntil: Instant?
-    /// The URL that answered, for display: no query.
+    /// The URL that answered, without its query, for display.
     package let source: String
-    /// The file name that the response suggests, last component only.
+    /// The file name that the response suggests, without folders.
     package let suggestedName: String?
-    /// Where the answer goes on, where it is one page of several: a reference (RFC 8288, `next`).
+    /// The reference to the next page, if the response is one page of several (RFC 8288, `next`).
     package let nextPage: String?
-    /// The version of HTTP of the response; nil for a remembered one, and for a local file.
+    /// The version of HTTP of the response; nil for a remembered response and for a local file.
     package let version: HTTPVersion?
-    /// Whether ranges are sent, as far as the responses of the transfer showed it.
+    /// Whether the server sends ranges, as far as the transfer's responses showed.
     package let ranges: RangeSupport
 
     /// Reads the statements of a response head.
@@ -325,7 +332,7 @@ package final class Answer: Sendable {
         ranges = head.status == 206 ? .honoured : head.announcedRanges
     }
 
-    /// Takes the few statements of a response that says little.
+    /// Makes an answer from the few statements that a remembered or scarce response has.
     package init(
         provenance: Provenance, validators: Validators, mediaType: String? = nil, source: String,
         suggestedName: String? = nil
@@ -355,16 +362,16 @@ package final class Answer: Sendable {
         freshUntil = last.freshUntil
         source = last.source
         nextPage = first.nextPage
-        // A part of a former version has none, and a response that confirms seldom does.
+        // A remembered part may have no suggested name, and a later response seldom sends one.
         suggestedName = first.suggestedName ?? last.suggestedName
         version = last.version
         self.ranges = ranges
     }
 
-    /// The same statements, of a transfer whose responses showed more about ranges.
+    /// Returns the same statements with another value of `ranges`.
     func with(ranges: RangeSupport) -> Answer { Answer(self, last: self, ranges: ranges) }
 
-    /// The statements about a file whose rest came with another response.
+    /// Returns the statements about a file whose rest came with the response `last`.
     func continued(by last: Answer) -> Answer { Answer(self, last: last, ranges: last.ranges) }
 }
 

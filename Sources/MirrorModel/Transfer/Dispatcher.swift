@@ -1,29 +1,31 @@
-/// Decides which transfer may start now, at which host, and how long nothing will change.
+/// Decides which transfer may start now, at which host, and for how long nothing will change.
 ///
-/// It alone knows the reason for which each transfer waits: a place, a host that asked to be left
-/// alone, a host that does not answer, a time. So it alone can say how long a loop may sleep
-/// (`timeToWait`), and that is 0 whenever a waiting transfer could have a place.
+/// Only the dispatcher knows why each transfer waits: for a place, for a host, or for a time. So
+/// only the dispatcher can compute how long the loop may sleep (`timeToWait`). The result is 0
+/// whenever a waiting transfer could have a place.
 ///
-/// The limits: `jobs` transfers at once, and a number at each host, counted at the host that a
-/// request really goes to. The order: by priority, then in order. A host that does not answer must
-/// not delay the others:
+/// At most `jobs` transfers run at once, and at each host a limited number. A request counts at the
+/// host that it really goes to, also after redirects. Transfers start by priority, then by number.
 ///
-/// - While hosts that answer have work, those without an answer hold a quarter of the places
-///   together.
-/// - A try without an answer lends its place to a host that has waited longer than the try's
-///   patience. The patience doubles each time, so that a slow host gets its chance in the end.
-/// - Once a try failed without an answer, the host gets one try at a time, for all its
-///   transfers together (`Outage`). After the last try the host is down, and all its transfers learn
-///   that at once.
+/// A host that does not answer must not delay the others:
+///
+/// - While hosts that answer have work, the hosts without an answer hold together at most a quarter
+///   of the places.
+/// - A try without an answer lends its place to another host once the try has lasted longer than
+///   its host's patience. The patience doubles each time, so a slow host gets its chance in the
+///   end.
+/// - Once a try failed without an answer, the host gets one try at a time, for all its transfers
+///   together (`Outage`). After the last try the host is down, and all its transfers learn that at
+///   once.
 ///
 /// The caller reports the time (`advance`), in milliseconds of any clock that never goes back.
 package struct Dispatcher: ~Copyable, Sendable {
     struct Place {
         var host: Int
-        /// The try: its number among all tries of a run, and when it began, in milliseconds.
+        /// The present try: its number in the run, and when it began, in milliseconds.
         var attempt: (transfer: Int, number: Int, began: Int64)
         let isBrief: Bool
-        /// Whether it was given beyond the host's number, to learn that the host is not asked.
+        /// Whether the place exceeds the host's limit, to learn that the host gets no requests.
         var isBeyondLimit: Bool
     }
 
@@ -31,13 +33,13 @@ package struct Dispatcher: ~Copyable, Sendable {
     private var queue: StartQueue
     private var places: [Int: Place] = [:]
     private var delays = DelayQueue()
-    /// The number of places that transfers hold beside their own.
+    /// The number of places for further connections, which transfers hold beside their own.
     private var extras = 0
     private var attempts = 0
 
     /// - Parameters:
     ///   - jobs: transfers at once.
-    ///   - perHost: transfers at once to one host; nil finds the number for each by measurement.
+    ///   - perHost: transfers at once to one host; nil makes `HostPace` measure the number.
     ///   - policy: the waits between tries at a host that does not answer.
     ///   - now: milliseconds.
     package init(
@@ -62,7 +64,7 @@ package struct Dispatcher: ~Copyable, Sendable {
     /// How many transfers have a place.
     package var runningCount: Int { places.count }
 
-    /// How many places are held, those of further connections included.
+    /// How many places are held, including the places of further connections.
     package var placesInUse: Int { places.count + extras }
 
     /// Whether a transfer has a place.
@@ -74,26 +76,28 @@ package struct Dispatcher: ~Copyable, Sendable {
 // MARK: Waiting
 
 extension Dispatcher {
-    /// Advances the clock; hosts that no longer need to be left alone may be asked again.
+    /// Advances the clock, and opens the hosts whose waits are over.
     ///
-    /// - Parameter hasRead: whether sockets were read until now.
+    /// - Parameter hasRead: whether the loop has read its sockets until now. If not, a response may
+    ///   wait unread, so silence proves nothing.
     package mutating func advance(to now: Int64, hasRead: Bool = true) {
         queue.advance(to: now, hasRead: hasRead)
     }
 
-    /// For how many milliseconds no transfer can start.
+    /// Returns the milliseconds until a transfer may be able to start.
     ///
-    /// It is 0 when one can start now, and nil when the passing of time changes nothing.
+    /// Returns 0 if a transfer can start now. Returns nil if the passing of time alone opens
+    /// nothing.
     package mutating func timeToWait() -> Int64? {
         if hasFreePlace, queue.hasCandidate { return 0 }
         let next = [queue.nextOpening, delays.next].compactMap { $0 }.min()
         return next.map { max(0, $0 - now) }
     }
 
-    /// Queues a transfer that asks a host.
+    /// Queues a transfer for a place at a host.
     ///
     /// - Parameters:
-    ///   - hasOthers: whether it can use another host when this one does not answer.
+    ///   - hasOthers: whether the transfer can use another host if this one does not answer.
     ///   - isBrief: whether its response is expected to take little more than a round trip.
     package mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
@@ -107,7 +111,7 @@ extension Dispatcher {
         queue.remove(id)
     }
 
-    /// Gives a transfer's place back, and makes it wait until a time.
+    /// Gives a transfer's place back, and lets the transfer wait until a time in milliseconds.
     ///
     /// - Parameter endsWithNetwork: whether the return of the network ends the wait.
     package mutating func delay(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
@@ -115,13 +119,13 @@ extension Dispatcher {
         delays.insert(id, until: until, endsWithNetwork: endsWithNetwork)
     }
 
-    /// The next transfer whose wait is over.
+    /// Removes and returns the next transfer whose wait is over. Returns nil if there is none.
     package mutating func popWoken() -> Int? { delays.popFirst(at: now) }
 
-    /// Ends waits, because the network is back.
+    /// Ends waits early, because the network is back.
     ///
-    /// Hosts that do not answer are tried at once, and so are transfers that wait because of a lost
-    /// connection.
+    /// Hosts that do not answer may be tried at once. So may transfers that wait because they lost
+    /// a connection.
     package mutating func networkReturned() {
         delays.endWithNetwork(at: now)
         queue.networkReturned()
@@ -133,7 +137,7 @@ extension Dispatcher {
 extension Dispatcher {
     private var hasFreePlace: Bool { placesInUse < jobs }
 
-    /// Gives the next transfer a place; nil when none can start, or no place is free.
+    /// Gives the next transfer a place. Returns nil if no transfer can start or no place is free.
     package mutating func next() -> Int? {
         guard hasFreePlace, let (transfer, host) = queue.popFirst() else { return nil }
         take(transfer.id, at: host, isBrief: transfer.isBrief)
@@ -160,7 +164,7 @@ extension Dispatcher {
         queue.noteEnd(at: place.host)
     }
 
-    /// Whether a transfer that has a place may ask a host; if so, its place moves there.
+    /// Returns whether a transfer with a place may ask a host now. If so, its place moves there.
     package mutating func admit(_ id: Int, to name: Host) -> HostAdmission {
         guard let index = places.index(forKey: id) else { return .waits }
         let place = places.values[index]
@@ -193,7 +197,7 @@ extension Dispatcher {
 
     /// Takes a place for a further connection of a transfer.
     ///
-    /// Returns false when there is none, or when a transfer waits for one.
+    /// Returns false if no place is free, or if a transfer waits for one.
     package mutating func takeExtra(at name: Host) -> Bool {
         let host = queue.number(of: name)
         guard hasFreePlace, !isWaitedFor(at: name), queue.hosts.states[host].refusedUntil <= now,
@@ -210,24 +214,24 @@ extension Dispatcher {
         queue.leave(queue.number(of: host))
     }
 
-    /// Whether a transfer could start if a further connection to a host gave its place back.
+    /// Whether a transfer could start if a further connection to this host gave its place back.
     package mutating func isWaitedFor(at name: Host) -> Bool {
         queue.isWaitedFor(queue.number(of: name)) || queue.hasCandidate
     }
 
-    /// Lowers the number of transfers at once, and returns it.
+    /// Lowers the number of transfers at once to one below the places in use, and returns it.
     ///
-    /// No descriptors are left for more than now.
+    /// The process has no file descriptors for more connections.
     package mutating func lowerJobs() -> Int {
         jobs = max(1, min(jobs, places.count + extras) - 1)
         queue.unansweredLimit = Dispatcher.quarter(of: jobs)
         return jobs
     }
 
-    /// The transfers whose places go to others now.
+    /// Returns the transfers whose places other transfers should get now.
     ///
-    /// Their tries have had no answer for longer than their hosts' patience, while other transfers
-    /// that may be answered wait for places. The caller asks at each look.
+    /// Their tries have had no answer for longer than their hosts' patience, while a transfer that
+    /// may be answered waits for a place. The caller asks on each pass of its loop.
     package mutating func lenders() -> [Int] {
         guard isShortOfPlaces else { return [] }
         return places.filter {
@@ -236,9 +240,9 @@ extension Dispatcher {
         .map(\.key).sorted()
     }
 
-    /// Takes a transfer's place for others.
+    /// Takes a transfer's place back, so that another transfer gets it.
     ///
-    /// Its try is aborted, and repeated later with more patience.
+    /// The caller aborts the try and repeats it later. The host's patience doubles.
     package mutating func lend(_ id: Int) {
         guard let place = places[id] else { return }
         if patience(place) <= now - place.attempt.began {
@@ -268,38 +272,38 @@ extension Dispatcher {
 extension Dispatcher {
     /// Notes the head of a response to a transfer's request.
     ///
-    /// - Parameter isShared: whether other requests can use its connection as well (HTTP/2).
+    /// - Parameter isShared: whether other requests can use the connection as well (HTTP/2).
     package mutating func answered(_ id: Int, isShared: Bool = false) {
         guard let place = places[id] else { return }
         let now = now
         if isShared || queue.hosts.states[place.host].pace?.isOpening == true {
             queue.changePace(of: place.host) { pace in
                 pace.answered(after: now - place.attempt.began)
-                // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is
-                // no evidence against sharing.
+                // A long body uses HTTP/1.1 even if its host speaks HTTP/2. So an unshared
+                // connection is no evidence against sharing.
                 if isShared { pace.sharesConnection(isBrief: place.isBrief, now: now) }
             }
         }
         queue.answered(at: place.host)
     }
 
-    /// Notes that a head came from a host.
+    /// Notes that the head of a response came from a host, also for a further connection.
     package mutating func answered(at name: Host) { queue.answered(at: queue.number(of: name)) }
 
-    /// Whether a host has answered and can be reached.
+    /// Whether a host has answered and counts as reachable.
     package mutating func hasAnswered(_ name: Host) -> Bool {
         let host = queue.number(of: name)
         if case .answering = queue.hosts.states[host].reach { return true }
         return false
     }
 
-    /// Milliseconds since a transfer's request was wanted; 0 where it has no place.
+    /// Milliseconds since a transfer asked for its request; 0 if the transfer has no place.
     package func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }
 
     /// Notes that a transfer's request has a connection.
     ///
-    /// - Parameter isShared: whether others use it as well (HTTP/2); called only until the host was
-    ///   seen to share one.
+    /// - Parameter isShared: returns whether other requests use the connection as well (HTTP/2). It
+    ///   is called only until the host is known to share connections.
     package mutating func connected(_ id: Int, isShared: () -> Bool) {
         guard let place = places[id] else { return }
         let now = now
@@ -312,7 +316,7 @@ extension Dispatcher {
         }
     }
 
-    /// Notes that a transfer's request ended without a head.
+    /// Notes that a transfer's request ended without a head. Returns what that means for the host.
     package mutating func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
         guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
         return queue.failed(place.attempt, at: place.host, failure, last: attempts)
@@ -320,20 +324,20 @@ extension Dispatcher {
 
     /// Leaves a host alone until a time in milliseconds.
     ///
-    /// When that is too long to wait, transfers get their places all the same, and learn the reason
-    /// from `admit`.
+    /// If that is too long to wait, its transfers get places all the same. `admit` then refuses
+    /// them with the reason.
     package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
         let host = queue.number(of: name)
         queue.hold(host, until: until, isTooLong: isTooLong)
     }
 
-    /// Notes a host that got a further connection and asked for fewer requests.
+    /// Notes that a host asked for fewer requests after it got a further connection.
     package mutating func refuseExtras(at name: Host) { queue.hosts.crowded.insert(name) }
 
     /// Whether a host may get further connections, if a place is free.
     package func mayTakeExtra(at name: Host) -> Bool { !queue.hosts.crowded.contains(name) }
 
-    /// Notes which protocols a host has shown that it speaks.
+    /// Notes what a host's responses have shown about its protocols.
     package mutating func know(_ protocols: HostProtocols, of name: Host) {
         queue.hosts.protocols[name, default: HostProtocols()].learn(protocols)
         if protocols.forbidsSharing {
@@ -341,10 +345,10 @@ extension Dispatcher {
         }
     }
 
-    /// The hosts that do not speak the protocols that are usual.
+    /// What each host has shown about its protocols; other hosts speak the usual ones.
     package var hostProtocols: [Host: HostProtocols] { queue.hosts.protocols }
 
-    /// For how many milliseconds a host must not be asked: it said so, or does not answer.
+    /// For how many milliseconds a host must not be asked, because it said so or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {
         let host = queue.number(of: name)
         return max(0, queue.hosts.states[host].opensAt - now)
@@ -355,26 +359,28 @@ extension Dispatcher {
         if let host = places[id]?.host { queue.hosts.states[host].pace?.received(bytes) }
     }
 
-    /// Notes that a running transfer's host reported overload, hung up or let it stall.
+    /// Halves the limit of a transfer's host.
+    ///
+    /// The host reported overload, hung up or let the request stall.
     package mutating func backOff(_ id: Int) {
         guard let place = places[id] else { return }
         queue.backOff(place.attempt, at: place.host)
     }
 
-    /// Measures the hosts, if measurement finds the numbers of transfers.
+    /// Updates the measured limits of the hosts. Does nothing if the limit is fixed.
     package mutating func measure() { queue.measure() }
 }
 
 /// Whether a transfer that has a place may ask a host now.
 package enum HostAdmission: Sendable {
-    /// It may; its place is at that host now.
+    /// The transfer may ask. Its place is at that host now.
     case ask
-    /// It has to wait for a place there.
+    /// The transfer has to wait for a place at the host.
     case waits
-    /// The host does not answer: a transfer with another source should go there.
+    /// The host does not answer. A transfer with another source should ask that source.
     case elsewhere
     /// The host asked to be left alone for `milliseconds`, which is too long to wait.
     case refused(milliseconds: Int64)
-    /// The host is not asked any more in this run.
+    /// The host gets no more requests in this run.
     case down(Outage)
 }

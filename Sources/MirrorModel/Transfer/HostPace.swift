@@ -1,19 +1,22 @@
-/// How many transfers one host gets at once, found by measurement.
+/// Measures how many transfers one host should get at once.
 ///
-/// It begins with eight, and doubles within a round trip or two as long as that brings more
-/// (`OpeningRounds`), up to 64 connections. Where requests share a connection (HTTP/2) they cost
-/// the host next to nothing, so small ones get all the streams of a connection at once.
+/// The limit begins at eight. It doubles within a round trip or two as long as that brings more
+/// (`OpeningRounds`), up to 64 connections. Where requests share a connection (HTTP/2), they cost
+/// the host next to nothing. So requests for small bodies get all the streams of a connection at
+/// once.
 ///
-/// After that the measurement continues, because networks change: the number is raised where that
-/// raises the received amount, and lowered where that loses nothing. Few large files and many small
-/// ones have one measure: the bytes received, and a fixed number for each transfer that ended,
-/// since a small file costs a round trip and hardly any bytes. A time in which no transfer waited
-/// for a place says nothing about the limit and is not counted. A host that reports overload (429,
-/// 503), hangs up, or answers others while a request stalls, gets half of its former number.
+/// After that the measurement continues, because networks change. `HostPace` raises the limit where
+/// that raises the received amount, and lowers it where that loses nothing. One measure serves few
+/// large files and many small ones: the bytes received, plus a fixed number for each transfer that
+/// ended. A small file costs a round trip and hardly any bytes.
+///
+/// A time in which no transfer waited for a place says nothing about the limit and is not counted.
+/// `backOff` halves the limit of a host that reports overload (429, 503), hangs up, or answers
+/// others while a request stalls.
 package struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
     package static let window: Int64 = 500
-    /// The number at the beginning.
+    /// The limit with which a host begins.
     package static let start = 8
     /// The most connections to a host.
     ///
@@ -25,38 +28,40 @@ package struct HostPace: Sendable {
     /// For each request above what a server allows, libcurl may open a connection of its own: 1,500
     /// requests, 128 at once, made up to 65 connections to a server that allows 100.
     package static let mostStreams = 100
-    /// The most requests that begin because others have their connections. On a long line there is
-    /// no such bound.
-    static let mostEarly = 16
-    /// The most requests that begin because no response has come.
-    static let mostUnanswered = 32
-    /// The time from the first connection until the line is taken for a long one, because no
-    /// response has come; in milliseconds.
+    /// How far new connections alone may raise the limit on a short line.
     ///
-    /// A proxy near by connects at once, however long the line behind it is.
+    /// A connection for a small body lets one more request begin. On a long line there is no such
+    /// bound.
+    static let mostEarly = 16
+    /// How far silence may raise the limit of a host that has not answered.
+    static let mostUnanswered = 32
+    /// How long a silence after the first connection shows a long line, in milliseconds.
+    ///
+    /// A proxy near by connects at once, however long the line behind it is. So a late first
+    /// response shows the long line.
     static let silence: Int64 = 10
-    /// The time for a new connection that makes a line a long one, in milliseconds.
+    /// A new connection that takes at least this long shows a long line, in milliseconds.
     static let longConnecting: Int64 = 20
-    /// The value of a transfer's end, in bytes.
+    /// What the end of a transfer is worth in the received amount, in bytes.
     static let endValue: Int64 = 64 << 10
-    /// The factor by which the received amount must grow for a higher number to have paid.
+    /// The factor by which the received amount must grow to justify a higher limit.
     static let gain = 1.08
-    /// The factor to which the received amount may fall for a lower number to be as good.
+    /// The factor to which the received amount may fall with a lower limit.
     static let loss = 0.98
-    /// How many windows the number stays after a step that did not pay.
+    /// How many windows the limit stays after a step that did not pay.
     static let rest = 12
-    /// How many windows it stays after the host reported overload.
+    /// How many windows the limit stays after the host reported overload.
     static let cooldownWindows = 50
 
-    /// The present reason to keep or change the number.
+    /// What the measurement of this host does now.
     private enum Phase: Sendable {
         /// The run has just begun with this host.
         case opening(OpeningRounds)
-        /// Nothing is known of the present number.
+        /// The rate at the present limit is not known yet.
         case measuring
-        /// It was raised or lowered, and is compared with the number before.
+        /// The limit was raised or lowered; its rate is compared with `value`, the rate at `from`.
         case trying(from: Int, value: Double)
-        /// It stays for `windows` more windows; then a step in the direction is tried.
+        /// The limit stays for `windows` more windows. Then a step up or down follows.
         case resting(windows: Int, value: Double, goesUp: Bool)
     }
 
@@ -65,7 +70,7 @@ package struct HostPace: Sendable {
     /// The greatest value that the limit may reach.
     package private(set) var most: Int
     private let ceiling: Int
-    /// The limit at the beginning.
+    /// The limit at the beginning of this run.
     private let first: Int
     private var phase: Phase
     /// Whether requests to this host have shared a connection.
@@ -79,7 +84,7 @@ package struct HostPace: Sendable {
 
     /// - Parameters:
     ///   - ceiling: the upper bound of the limit, at least 1.
-    ///   - learnedLimit: the number that an earlier run found; nil where there was none.
+    ///   - learnedLimit: the limit that an earlier run found; nil if there was none.
     ///   - now: milliseconds.
     package init(ceiling: Int, learnedLimit: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
@@ -89,10 +94,11 @@ package struct HostPace: Sendable {
         phase = .opening(OpeningRounds(limit: limit, now: now))
     }
 
-    /// The number for a later run to begin with; nil where this run has found none.
+    /// The limit for a later run to begin with. `nil` means that this run has measured none.
     ///
-    /// A host that complained gets its last limit. For others a low number shows only that few
-    /// large files are as fast as many, and the next files may be small.
+    /// A host that complained gets its last limit. For other hosts the result is at least `start`.
+    /// A low limit shows only that few large files are as fast as many, and the next files may be
+    /// small.
     package var learnedLimit: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
@@ -102,7 +108,7 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// Counts bytes of bodies.
+    /// Counts received bytes of bodies.
     package mutating func received(_ bytes: Int) {
         value += Int64(bytes)
         open { rounds, _ in rounds.received(bytes) }
@@ -120,11 +126,11 @@ package struct HostPace: Sendable {
         if found.isFinal { settle(at: found.number, now: now) } else { limit = found.number }
     }
 
-    /// Notes a connection, and how many milliseconds passed from the wish for it to its setup.
+    /// Notes a connection that took `time` milliseconds to set up, and may raise the limit.
     ///
-    /// One for a small body lets another begin: most of its setup time is spent on the line. On a
-    /// long line, where each step takes longer than many requests, it lets six begin: all are
-    /// there after two round trips.
+    /// A connection for a small body (`isBrief`) lets one more request begin, because most of the
+    /// body's time on the line is setup. On a long line each step takes longer than many requests.
+    /// So a connection there lets six more begin, and all are set up after two round trips.
     package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         let mayGrow = isBrief && !hasComplained
         open { rounds, limit in
@@ -135,10 +141,10 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// Whether the run has just begun with this host; later, single responses show nothing.
+    /// Whether the run has just begun with this host. Later, single responses show nothing.
     var isOpening: Bool { if case .opening = phase { true } else { false } }
 
-    /// The time at which the number grows unless a response comes before it; nil if it will not.
+    /// The time at which a silent host's limit grows; nil if silence raises it no more.
     package var growsAt: Int64? {
         guard case .opening(let rounds) = phase, !hasComplained,
             limit < min(most, HostPace.mostUnanswered)
@@ -146,7 +152,12 @@ package struct HostPace: Sendable {
         return rounds.silentSince.map { $0 + HostPace.silence }
     }
 
-    /// Lets more requests begin if no response has come for some time after the first connection.
+    /// Raises the limit if no response has come for `silence` after the first connection.
+    ///
+    /// - Parameters:
+    ///   - room: how many more requests may begin at hosts without an answer.
+    ///   - hasRead: whether sockets were read until now. If not, a response may wait unread, so the
+    ///     silence is counted from now on.
     ///
     /// - Parameters:
     ///   - room: how many more requests may begin at hosts without an answer.
@@ -162,10 +173,10 @@ package struct HostPace: Sendable {
         phase = .opening(rounds)
     }
 
-    /// Whether the host complained in an earlier run: only then it begins with fewer than others.
+    /// Whether the host complained in an earlier run, so that its first limit is lower.
     private var hasComplained: Bool { first < min(most, HostPace.start) }
 
-    /// Notes a response, and how many milliseconds passed since it was asked for.
+    /// Notes a response that came `time` milliseconds after the transfer asked for its request.
     package mutating func answered(after time: Int64) {
         open { rounds, _ in rounds.answered(after: time) }
     }
@@ -181,7 +192,7 @@ package struct HostPace: Sendable {
 
     /// Notes that each request to this host has a connection of its own from now on.
     ///
-    /// Streams cost a server next to nothing, connections do not.
+    /// Streams cost a server next to nothing, but connections do cost. So the limits fall.
     package mutating func stopsSharing() {
         mayShare = false
         guard sharesConnections else { return }
@@ -204,12 +215,12 @@ package struct HostPace: Sendable {
         begin(at: now)
     }
 
-    /// Advances the clock, and changes the limit when a window is over.
+    /// Advances the clock. Changes the limit when a window is over.
     ///
     /// - Parameter isFull: whether a transfer waits for a place with this host.
     package mutating func tick(now: Int64, isFull: Bool) {
         if case .opening(let rounds) = phase {
-            // Long bodies: it takes longer to find out how many of them pay.
+            // Rounds that do not end show long bodies, which need the longer windows.
             guard rounds.isOverdue(now: now) else { return }
             phase = .measuring
             return begin(at: now)
@@ -224,9 +235,9 @@ package struct HostPace: Sendable {
 
     /// Halves the limit, because the host reported overload, hung up or let a request stall.
     ///
-    /// A request that had begun before the last reduction changes nothing.
+    /// A request that began before the last reduction changes nothing.
     ///
-    /// - Parameter requestBegan: when the request began that the host refused.
+    /// - Parameter requestBegan: when the refused or stalled request began.
     package mutating func backOff(requestBegan: Int64, now: Int64) {
         guard requestBegan >= backedOffAt else { return }
         backedOffAt = now
@@ -259,7 +270,7 @@ package struct HostPace: Sendable {
             if limit > from { tryUp(from: rate) } else { tryDown(from: rate) }
         case .resting(let windows, let value, let goesUp):
             guard windows <= 1 else {
-                // The newest measurement counts: networks change.
+                // The newest measurement counts for a quarter, because networks change.
                 let value = value == 0 ? rate : (3 * value + rate) / 4
                 phase = .resting(windows: windows - 1, value: value, goesUp: goesUp)
                 return
@@ -291,20 +302,20 @@ package struct HostPace: Sendable {
 
 /// Finds within a second how many requests at once a host answers as fast as few.
 ///
-/// It works at the start of a run.
+/// The rounds run when a run begins with a host. A round is over when as many requests have ended
+/// as the limit allowed at its start. If each request only waits for its round trip, twice as many
+/// requests bring twice as much. So a round that brought more than the one before doubles the
+/// limit. The first round that did not takes the doubling back.
 ///
-/// A round is over when as many requests have ended as were allowed at its beginning. If each of a
-/// round's requests only waits for its round trip, twice as many bring twice as much. So a round
-/// that brought more than the one before doubles the number, and the first that did not takes the
-/// doubling back. The length of a round follows the line: on a short line it takes 20 ms, on a long
-/// one about two round trips.
+/// The length of a round follows the line. It takes at least 20 ms on a short line, and about two
+/// round trips on a long one.
 ///
-/// Requests for long bodies do not end within a few round trips. The number for such a host is
-/// found not here but by measuring for longer (`HostPace`).
+/// Requests for long bodies do not end within a few round trips. For their hosts `HostPace`
+/// measures for longer windows instead.
 struct OpeningRounds: Sendable {
-    /// The least length of a round, in milliseconds: fewer ends than come in this time say nothing.
+    /// The least length of a round, in milliseconds, because a few ends in less time say nothing.
     static let leastRound: Int64 = 20
-    /// The factor by which the received amount must grow for a higher number to have paid.
+    /// The factor by which the received amount must grow to justify a higher limit.
     static let gain = 1.25
     /// The longest round, as a multiple of the time that a new connection and a response took.
     static let longestRound: Int64 = 4
@@ -314,13 +325,15 @@ struct OpeningRounds: Sendable {
     private var value: Int64 = 0
     private var limitAtBegin: Int
     private var wasFull = true
-    /// The number of the round before, and its rate.
+    /// The limit of the previous round, and its rate; nil if that round proves nothing.
     private var earlier: (limit: Int, rate: Double)?
-    /// The time from asking for a connection until its first response, in milliseconds.
+    /// The longest time from asking for a connection until its setup or response, in milliseconds.
     private var answerTime: Int64 = 0
     private var hasBegun = false
-    /// When the first connection of a small body was established, or sockets were read again after
-    /// it; nil from the first response on.
+    /// The time from which a silence is counted; nil from the first response on.
+    ///
+    /// It begins when the first connection for a small body is set up. It begins again when sockets
+    /// are read after a time without reading.
     private(set) var silentSince: Int64?
 
     init(limit: Int, now: Int64) {
@@ -328,9 +341,10 @@ struct OpeningRounds: Sendable {
         limitAtBegin = limit
     }
 
-    /// Notes a connection that took a number of milliseconds to establish.
+    /// Notes a connection that took `time` milliseconds to set up.
     ///
-    /// The first round begins with the first connection: the time after it is the host's own.
+    /// The first round begins with the first connection. The time before it shows nothing of the
+    /// host's speed.
     mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         answerTime = max(answerTime, time)
         guard !hasBegun else { return }
@@ -339,29 +353,30 @@ struct OpeningRounds: Sendable {
         if isBrief { silentSince = now }
     }
 
-    /// Notes a response that came a number of milliseconds after its request was wanted.
+    /// Notes a response that came `time` milliseconds after the transfer asked for its request.
     mutating func answered(after time: Int64) {
         answerTime = max(answerTime, time)
         silentSince = nil
     }
 
-    /// The number of the last whole round; nil if there was none, or others did not wait in it.
+    /// The limit of the last whole round; nil if there was none, or if no transfer waited in it.
     var measured: Int? { earlier?.limit }
 
     /// Counts the silence from now on, because no response could have been read before.
     mutating func restartSilence(now: Int64) { silentSince = silentSince.map { _ in now } }
 
-    /// Notes that the silence had its effect.
+    /// Ends the silence, because the limit has grown for it.
     mutating func endSilence() { silentSince = nil }
 
     /// Counts bytes of bodies.
     mutating func received(_ bytes: Int) { value += Int64(bytes) }
 
-    /// Counts a request that ended; returns how many the host gets at once from now on, and whether
-    /// that is final. Nil changes nothing.
+    /// Counts a request that ended. Returns the new limit at the end of a round, if it changes.
     ///
-    /// - Parameter isFull: whether others wait for a place; if none does, the number proves
-    ///   nothing.
+    /// `isFinal` says whether the limit is found. Returns nil if the limit stays.
+    ///
+    /// - Parameter isFull: whether other transfers wait for a place. If none waits, the round
+    ///   proves nothing about the limit.
     mutating func ended(limit: Int, most: Int, isFull: Bool, now: Int64) -> (
         number: Int, isFinal: Bool
     )? {

@@ -1,7 +1,7 @@
 /// The state of each host in a run: whether it answers, and how many transfers ask or may ask it.
 ///
-/// The first entry is no host. A transfer has its place there if it only passes by a host that does
-/// not answer, on its way to another.
+/// The first entry stands for no host (`nowhere`). A transfer whose host does not answer has its
+/// place there, on its way to another source.
 struct HostTable: Sendable {
     static let nowhere = 0
 
@@ -10,17 +10,17 @@ struct HostTable: Sendable {
     private let policy: TransferPolicy
     /// Picks a number from 0 to its argument.
     let jitter: @Sendable (Int64) -> Int64
-    /// The numbers of transfers at once that earlier runs found for hosts.
+    /// The limits that earlier runs measured for hosts.
     private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
-    /// The last host whose number was asked for: nearly always the next one too.
+    /// The last host that `number(of:now:)` was asked for: nearly always the next one too.
     private var last: (host: Host, number: Int)?
     var states: [HostState]
-    /// Hosts that asked for fewer requests: they get no further connections.
+    /// Hosts that asked for fewer requests and get no further connections for a file.
     var crowded: Set<Host> = []
-    /// Hosts that do not speak the protocols that are usual.
+    /// What hosts have shown about their protocols; other hosts speak the usual ones.
     var protocols: [Host: HostProtocols] = [:]
-    /// The number of places held at hosts without an answer.
+    /// The number of places that transfers hold at hosts without an answer.
     private(set) var unansweredPlaces = 0
 
     init(
@@ -37,7 +37,7 @@ struct HostTable: Sendable {
         states = [nowhere]
     }
 
-    /// The number of a host, which is entered at its first use.
+    /// Returns the index of a host in `states`. The first use of a host adds an entry.
     mutating func number(of host: Host, now: Int64) -> Int {
         if let last, last.host == host { return last.number }
         if let number = numbers[host] {
@@ -53,7 +53,7 @@ struct HostTable: Sendable {
         return states.count - 1
     }
 
-    /// The number of transfers at once that suits each host, as far as this run found out.
+    /// The measured number of transfers at once that suits each host, for a later run.
     var learnedLimits: [Host: Int] {
         numbers.compactMapValues { states[$0].pace?.learnedLimit }
     }
@@ -64,19 +64,20 @@ struct HostTable: Sendable {
             || states[host].hasRoom(perHost: perHost ?? jobs, now: now)
     }
 
-    /// Whether a host may get requests in this run, sooner or later.
+    /// Whether a host may get requests in this run, now or after a wait.
     func isAsked(_ host: Int, now: Int64) -> Bool {
         !states[host].isDown && states[host].refusedUntil <= now
     }
 
-    /// Whether more transfers have places at a host than may ask it.
+    /// Whether more transfers have places at a host than its limit allows.
     func isCrowded(_ host: Int) -> Bool {
         states[host].running > (states[host].pace?.limit ?? perHost ?? jobs)
     }
 
     /// Whether a further connection of a transfer may ask a host.
     ///
-    /// The number of further connections that pay is measured for the transfer.
+    /// `SegmentPace` measures for the transfer how many further connections pay. So only the host's
+    /// greatest limit counts here, and not its present limit.
     func hasRoomForExtra(_ host: Int, now: Int64) -> Bool {
         guard let pace = states[host].pace, !states[host].isAway else {
             return hasRoom(host, now: now)
@@ -90,7 +91,7 @@ struct HostTable: Sendable {
         if states[host].isUnanswered { unansweredPlaces += 1 }
     }
 
-    /// Counts a place at a host that was given back.
+    /// Counts a place at a host as given back.
     mutating func leave(_ host: Int) {
         states[host].running -= 1
         if states[host].isUnanswered { unansweredPlaces -= 1 }
@@ -103,17 +104,17 @@ struct HostTable: Sendable {
         if was != isUnanswered { unansweredPlaces += isUnanswered ? running : -running }
     }
 
-    /// Notes that a head came from a host; returns whether that changed the host's state.
+    /// Notes that a head came from a host. Returns whether that changed the host's reach.
     mutating func answered(_ host: Int) -> Bool {
         if case .answering = states[host].reach { return false }
         set(.answering, of: host)
         return true
     }
 
-    /// Notes a try that ended without a head, and returns its meaning for the host.
+    /// Notes a try that ended without a head. Returns what the failure means for the host.
     ///
-    /// A host that has answered before is away only when no connection to it can be made. The
-    /// failure of a request that it took may be the request's own fault.
+    /// A host that has answered before counts as away only if no connection to it can be made. If
+    /// the host took the request, the failure may be the request's own fault.
     mutating func failed(
         _ host: Int, _ failure: TransportFailure,
         of attempt: (transfer: Int, number: Int, began: Int64), last: Int, now: Int64
@@ -150,7 +151,7 @@ struct HostTable: Sendable {
         return .ofHost(milliseconds: max(0, outage.nextTry - now))
     }
 
-    /// Makes the hosts that do not answer ready for a try at once; returns them.
+    /// Ends the waits of hosts that do not answer, and returns these hosts.
     mutating func endOutageWaits(at now: Int64) -> [Int] {
         states.indices.filter { host in
             guard case .away(var outage) = states[host].reach else { return false }
@@ -160,7 +161,7 @@ struct HostTable: Sendable {
         }
     }
 
-    /// Measures the hosts, if measurement finds their numbers; returns those whose numbers changed.
+    /// Updates the measured limits. Returns the hosts whose limits or growth times changed.
     mutating func measure(now: Int64) -> [Int] {
         guard perHost == nil else { return [] }
         var changed: [Int] = []
@@ -178,26 +179,29 @@ struct HostTable: Sendable {
 
 /// A host that does not answer: one series of tries, shared by all its transfers.
 ///
-/// A host that cannot be connected to is down after the last of them. One that takes requests and
-/// answers none may have one address that hangs, so it is down only when `enoughUnanswered`
-/// different transfers went unanswered, or all that want it.
+/// If no connection can be made, the host is down after the last try. A host that takes requests
+/// without answering may have one URL that hangs. Such a host is down only when `enoughUnanswered`
+/// different transfers went unanswered, or all transfers that want the host.
 package struct Outage: Sendable {
-    /// How many different transfers must have gone unanswered before a host that takes requests is down.
+    /// How many transfers must go unanswered before a host that takes requests is down.
     static let enoughUnanswered = 8
 
-    /// How many tries in a row brought no response.
+    /// How many tries in a row brought no response; extra tries do not count.
     package private(set) var tries = 0
-    /// How the last of them failed.
+    /// How the last try failed.
     package private(set) var failure: TransportFailure
-    /// The time of the next try, in milliseconds; there is none before it.
+    /// The time of the next try, in milliseconds. The host gets no request before it.
     package private(set) var nextTry: Int64 = 0
-    /// The number of the last try that had begun when one failed.
+    /// The number of the latest try that had begun when the last known try failed.
     ///
-    /// A try that had begun by then says nothing new when it fails too.
+    /// A try with this number or a lower one began before that failure. So its own failure is no
+    /// news.
     private(set) var lastAttempt = 0
-    /// Whether the last try was slow, so that a transfer with another source should not try next.
+    /// Whether the last try took a second or more before it failed.
+    ///
+    /// A transfer that has another source does not make the next try at a slow host.
     private(set) var isSlow = false
-    /// The transfers whose requests the host took and did not answer.
+    /// The transfers whose requests the host took without answering.
     private var unanswered: Set<Int> = []
     private var waited: Int64 = 0
     /// How often the network came back before the time of the next try.
@@ -223,28 +227,28 @@ package struct Outage: Sendable {
         isSlow = took >= 1000
     }
 
-    /// Notes a transfer whose request was sent and not answered.
+    /// Notes a transfer whose request the host took without answering.
     mutating func noteUnanswered(_ transfer: Int) {
         if unanswered.count < Outage.enoughUnanswered { unanswered.insert(transfer) }
     }
 
-    /// Whether the host took the last request and did not answer it.
+    /// Whether the host took the last request without answering it.
     var takesRequests: Bool { failure.wasSent }
 
     /// Whether the host gets no more requests in this run.
     ///
-    /// - Parameter isLast: whether no other transfer is being tried or was never tried.
+    /// - Parameter isLast: whether no other transfer asks the host, and none waits untried.
     func isOver(retries: Int, isLast: Bool) -> Bool {
         guard failure.isPassing else { return true }
         guard tries > retries else { return false }
         if !takesRequests || isLast || unanswered.count >= Outage.enoughUnanswered { return true }
-        // Each further try is another transfer's, so there are no more of them than that.
+        // Each further try belongs to another transfer, so this many tries are enough.
         return tries > retries + Outage.enoughUnanswered
     }
 
     /// Makes the next try possible at once, because the network is back.
     ///
-    /// - Parameter most: how many such tries are not counted; a network that keeps coming
+    /// - Parameter most: how many of these tries do not count as tries. A network that keeps coming
     ///   and going must not keep a run alive for ever.
     mutating func endWait(at now: Int64, most: Int) {
         guard nextTry > now else { return }
@@ -256,41 +260,41 @@ package struct Outage: Sendable {
 
 /// The state of one host: its reach, its running transfers and its waiting ones.
 struct HostState: Sendable {
-    /// Whether it can be reached.
+    /// Whether the host can be reached.
     enum Reach: Sendable {
-        /// It was never asked, or has not answered yet.
+        /// The host was never asked, or has not answered yet.
         case unknown
         case answering
-        /// It does not answer, and gets one try at a time.
+        /// The host does not answer, and gets one try at a time.
         case away(Outage)
-        /// It gets no more requests in this run.
+        /// The host gets no more requests in this run.
         case down(Outage)
     }
 
-    /// How long a try first keeps its place while others wait for one, in milliseconds.
+    /// How long a host's first try keeps its place while others wait for one, in milliseconds.
     static let firstPatience: Int64 = 1000
-    /// The patience in milliseconds beyond which a try keeps its place to its own end.
+    /// With a patience beyond this, in milliseconds, a try keeps its place until it ends.
     static let lastPatience: Int64 = 20_000
 
     var reach = Reach.unknown
     var running = 0
     var waiting = HostQueue()
-    /// When its last response began.
+    /// When the host's last response began, in milliseconds.
     var lastAnswered = Int64.min
-    /// The time until which it asked to be left alone.
+    /// The host asked to get no requests until this time, in milliseconds.
     var heldUntil: Int64 = 0
-    /// The time until which it gets no requests, because the wait would be too long.
+    /// Until this time, in milliseconds, requests are refused, because the wait would be too long.
     var refusedUntil: Int64 = 0
-    /// How long its tries keep their places while others wait for one.
+    /// How long the host's tries keep their places while others wait, in milliseconds.
     var patience = HostState.firstPatience
-    /// The result of measurement; nil where the number is fixed.
+    /// The measured limit of the host; nil if the limit is fixed.
     var pace: HostPace?
-    /// Counts changes, so that an entry from before a change is recognized as outdated.
+    /// Counts changes of the host. An entry in a queue with an earlier stamp is outdated.
     var stamp = 0
 
     init(pace: HostPace? = nil) { self.pace = pace }
 
-    /// Whether it never answered, or answers no longer.
+    /// Whether the host never answered, or answers no longer but may still be tried.
     var isUnanswered: Bool {
         switch reach {
         case .unknown, .away: true
@@ -302,30 +306,32 @@ struct HostState: Sendable {
 
     var isAway: Bool { if case .away = reach { true } else { false } }
 
-    /// Whether it takes requests and has answered none so far.
+    /// Whether the host took the last request of an outage without answering it.
     var isMute: Bool { if case .away(let outage) = reach { outage.takesRequests } else { false } }
 
-    /// The transfer that starts next here.
+    /// The transfer that starts next at this host.
     var nextTransfer: QueuedTransfer? { waiting.first(untriedFirst: isUnanswered) }
 
-    /// The time from which it may be asked; a past time means now.
+    /// The time from which the host may be asked, in milliseconds; a past time means now.
     var opensAt: Int64 {
         if case .away(let outage) = reach { return max(heldUntil, outage.nextTry) }
         return heldUntil
     }
 
-    /// Its place in the order of hosts at which a transfer could start.
+    /// Returns which kind of host this is for the order in which transfers start.
     ///
-    /// - Parameter quarter: the places that hosts without an answer share.
+    ///
+    /// - Parameter quarter: how many places the hosts without an answer may hold together.
     func kind(quarter: Int, now: Int64) -> ReadyHosts.Kind {
         if !isUnanswered || refusedUntil > now { return .known }
         let isFresh = !isAway && running < quarter && patience == HostState.firstPatience
         return isFresh ? .fresh : .reluctant
     }
 
-    /// Whether one more transfer may ask it.
+    /// Whether one more transfer may have a place at this host.
     ///
-    /// A transfer that only finds out that the host gets no requests needs no place.
+    /// If the host gets no requests, the answer is always true: a transfer that only learns the
+    /// reason takes nothing from others.
     func hasRoom(perHost: Int, now: Int64) -> Bool {
         if isDown || refusedUntil > now { return true }
         return opensAt <= now && running < (isAway ? 1 : pace?.limit ?? perHost)
@@ -338,11 +344,11 @@ struct QueuedTransfer: Comparable, Sendable {
     let priority: Int32
     /// Distinguishes this wait from an earlier wait of the same transfer.
     let ticket: Int
-    /// Whether it can use another host when this one does not answer.
+    /// Whether the transfer can use another host if this one does not answer.
     let hasOthers: Bool
-    /// Whether its response is expected to take little more than a round trip.
+    /// Whether the response is expected to take little more than a round trip.
     let isBrief: Bool
-    /// Whether a host took a request of it and did not answer.
+    /// Whether a host took a request of this transfer without answering it.
     let wentUnanswered: Bool
 
     static func < (left: QueuedTransfer, right: QueuedTransfer) -> Bool {
@@ -356,24 +362,24 @@ struct QueuedTransfer: Comparable, Sendable {
 
 /// The transfers that wait for a place at one host.
 ///
-/// Those that the host left unanswered once stand behind the others of their priority, so that
-/// addresses that hang do not hold up the rest of the list.
+/// Transfers that the host left unanswered once stand behind the others of their priority. So URLs
+/// that hang do not hold up the rest of the list.
 struct HostQueue: Sendable {
     private var untried = PriorityQueue<QueuedTransfer>()
     private var unanswered = PriorityQueue<QueuedTransfer>()
 
     var isEmpty: Bool { untried.isEmpty && unanswered.isEmpty }
 
-    /// Whether a transfer waits that the host never left unanswered.
+    /// Whether a transfer waits that the host has not left unanswered.
     var hasUntried: Bool { !untried.isEmpty }
 
     mutating func insert(_ transfer: QueuedTransfer) {
         if transfer.wentUnanswered { unanswered.insert(transfer) } else { untried.insert(transfer) }
     }
 
-    /// The transfer that comes first.
+    /// Returns the transfer that starts next; nil if none waits.
     ///
-    /// - Parameter untriedFirst: whether untried ones come first whatever their priority.
+    /// - Parameter untriedFirst: whether untried transfers come first whatever their priority.
     func first(untriedFirst: Bool) -> QueuedTransfer? {
         isUntriedNext(untriedFirst) ? untried.first : unanswered.first
     }
@@ -382,7 +388,7 @@ struct HostQueue: Sendable {
         isUntriedNext(untriedFirst) ? untried.popFirst() : unanswered.popFirst()
     }
 
-    /// Removes any untried transfer; nil when there is none.
+    /// Removes and returns any untried transfer. Returns nil if there is none.
     ///
     /// - Parameter jitter: picks a number from 0 to its argument.
     mutating func popAnyUntried(_ jitter: (Int64) -> Int64) -> QueuedTransfer? {
@@ -396,37 +402,38 @@ struct HostQueue: Sendable {
         return next.priority >= other.priority
     }
 
-    /// Removes the transfers at the front that wait no longer.
+    /// Removes the transfers at the front that no longer wait.
     mutating func dropEnded(_ isEnded: (QueuedTransfer) -> Bool) {
         while let next = untried.first, isEnded(next) { _ = untried.popFirst() }
         while let next = unanswered.first, isEnded(next) { _ = unanswered.popFirst() }
     }
 }
 
-/// The meaning of a failure without an answer for the host.
+/// What a request that ended without a response means for its host.
 package enum HostSilence: Sendable {
-    /// No meaning: the host answers others.
+    /// The failure concerns only the transfer, because the host answers others.
     case ofTransfer
-    /// The next try at the host comes in `milliseconds`, from any transfer.
+    /// The host does not answer. Its next try comes in `milliseconds`, from any transfer.
     case ofHost(milliseconds: Int64)
-    /// The host is not asked any more in this run.
+    /// The host gets no more requests in this run.
     case forGood(Outage)
 }
 
-/// What the answers of a host have shown about the protocols that it speaks over TLS.
+/// What the responses of a host have shown about the protocols that it speaks over TLS.
 ///
-/// Without it, mirror asks for long bodies over HTTP/1.1, and for all others over the protocol that
-/// TLS negotiates (RFC 7301).
+/// By default mirror asks for long bodies over HTTP/1.1. It asks for all others over the protocol
+/// that TLS negotiates (RFC 7301).
 package struct HostProtocols: Sendable, Hashable {
-    /// Whether it refused HTTP/1.1: each request then uses the protocol that TLS negotiates.
+    /// Whether the host refused HTTP/1.1. Each request then uses the protocol that TLS negotiates.
     package var refusesHTTP1: Bool
-    /// Whether its requests must not share a connection, so that they use HTTP/1.1.
+    /// Whether requests to the host must not share a connection, so that they use HTTP/1.1.
     ///
-    /// Some connections of the host speak HTTP/2 and others HTTP/1.1, or its bodies over HTTP/2 have
-    /// no length, and then their end does not prove that they are complete.
+    /// One reason is that some connections of the host speak HTTP/2 and others HTTP/1.1. Another is
+    /// that its bodies over HTTP/2 have no length, so their end does not prove that they are
+    /// complete.
     package var forbidsSharing: Bool
 
-    /// Takes what is known; by default that is nothing.
+    /// By default nothing is known of the host's protocols.
     package init(refusesHTTP1: Bool = false, forbidsSharing: Bool = false) {
         self.refusesHTTP1 = refusesHTTP1
         self.forbidsSharing = forbidsSharing

@@ -1,15 +1,15 @@
-/// Limits on reading: a rate for all transfers together, a total for the run, a pause.
+/// Limits on reading: a rate for all transfers together, a total for the run, and pauses.
 package struct ReadingLimits: Sendable {
-    /// For how many milliseconds no socket is read while workers are behind.
+    /// For how many milliseconds the loop reads no socket while workers are behind.
     static let breath: Int64 = 2
-    /// For how many milliseconds no socket is read while everything is paused.
+    /// For how many milliseconds the loop reads no socket before it checks a pause again.
     static let pause: Int64 = 1000
 
-    /// Whether everything is paused.
+    /// Whether the whole run is paused.
     package var isPaused = false
     /// Whether more connections would bring no more bytes.
     ///
-    /// Bytes were held back lately, or came as fast as mirror can take them.
+    /// mirror held bytes back lately, or they came as fast as mirror can process them.
     package var wasHeldBack = false
     /// The number of body bytes received.
     package private(set) var bytesReceived: Int64 = 0
@@ -18,7 +18,7 @@ package struct ReadingLimits: Sendable {
     private var bucket: TokenBucket?
 
     /// - Parameters:
-    ///   - rate: bytes a second; nil for no limit.
+    ///   - rate: bytes a second for all transfers together; nil for no limit.
     ///   - total: bytes in this run; nil for no limit.
     ///   - now: milliseconds.
     package init(rate: Int64?, total: Int64?, now: Int64) {
@@ -26,7 +26,7 @@ package struct ReadingLimits: Sendable {
         setRate(rate, now: now)
     }
 
-    /// Sets another rate in bytes a second, nil for no limit; a debt at the old rate is forgiven.
+    /// Sets another rate in bytes a second; nil means no limit. A debt at the old rate is forgiven.
     package mutating func setRate(_ rate: Int64?, now: Int64) {
         guard rate != self.rate else { return }
         self.rate = rate
@@ -39,15 +39,15 @@ package struct ReadingLimits: Sendable {
         bytesReceived += Int64(bytes)
     }
 
-    /// Whether more bytes came than the rate allows, as of the last look at the clock.
+    /// Whether more bytes came than the rate allows, as of the last call of `delay`.
     package var isOverdrawn: Bool { bucket?.isOverdrawn ?? false }
 
-    /// The total, if more bytes came than that.
+    /// The limit on the run's total, if more bytes came than it allows; otherwise nil.
     package var exceededTotal: Int64? { total.flatMap { bytesReceived > $0 ? $0 : nil } }
 
-    /// For how many milliseconds no socket is read.
+    /// Returns for how many milliseconds the loop must read no socket.
     ///
-    /// - Parameter isBehind: whether there are bytes that should be written first.
+    /// - Parameter isBehind: whether received bytes should be written before more are read.
     package mutating func delay(isBehind: Bool, now: Int64) -> Int64 {
         if isPaused { return ReadingLimits.pause }
         if isBehind { return ReadingLimits.breath }
@@ -55,10 +55,10 @@ package struct ReadingLimits: Sendable {
     }
 }
 
-/// One budget of bytes a second for all transfers together.
+/// A budget of bytes a second for all transfers together.
 ///
-/// It may be overdrawn, because received bytes cannot be sent back. The loop then reads from no
-/// socket until the debt is paid, so the senders notice it through TCP, and no bytes pile up in
+/// The budget may be overdrawn, because received bytes cannot be sent back. The loop then reads no
+/// socket until the debt is paid. The senders notice this through TCP, and no bytes pile up in
 /// memory.
 struct TokenBucket: Sendable {
     private let rate: Int64
@@ -74,13 +74,13 @@ struct TokenBucket: Sendable {
         filledAt = now
     }
 
-    /// Takes bytes that arrived.
+    /// Takes the number of bytes that arrived from the budget.
     mutating func take(_ bytes: Int) { level -= Double(bytes) }
 
-    /// Whether there is a debt, as of the last look at the clock.
+    /// Whether the budget is overdrawn, as of the last call of `delay`.
     var isOverdrawn: Bool { level < 0 }
 
-    /// For how many milliseconds no socket may be read; 0 while there is no debt.
+    /// Refills the budget. Returns how many milliseconds the loop must leave all sockets unread.
     mutating func delay(now: Int64) -> Int64 {
         let gained = Double(max(0, now - filledAt)) * Double(rate) / 1000
         level = min(level + gained, Double(rate) / 10)
@@ -91,10 +91,10 @@ struct TokenBucket: Sendable {
 
 /// Detects a transfer that receives fewer than 1 KiB a second for too long.
 ///
-/// It belongs to a transfer and spans its requests, so that it detects a server which sends one
-/// byte for each request. It runs only while one of them asks for bytes. Its times are those of
-/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further. A stall or a
-/// pause resets it.
+/// Each transfer has one clock for all its requests. So the clock detects a server that sends one
+/// byte for each request. It runs only while a request asks for bytes, and its times are those of
+/// `AskingTime`. Only bytes of bodies count, because header lines bring the file no further. A
+/// stall or a pause resets the clock.
 package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
     package static let slowest: Int64 = 1024
@@ -102,21 +102,21 @@ package struct StallClock: Sendable {
     private let timeout: Int64
     private var asked: Int64 = 0
     private var received: Int64 = 0
-    /// The time since which a request asks for bytes; nil while none does.
+    /// The time since which a request asks for bytes; nil while no request does.
     private var askingSince: Int64?
 
-    /// - Parameter timeout: seconds.
+    /// - Parameter timeout: how long a transfer may be slower than `slowest`, in seconds.
     package init(timeout: Int64) {
         let (milliseconds, overflow) = timeout.multipliedReportingOverflow(by: 1000)
         self.timeout = overflow ? .max : milliseconds
     }
 
-    /// Starts the clock: a request asks for bytes.
+    /// Starts the clock, because a request asks for bytes.
     package mutating func begin(at time: Int64) {
         if askingSince == nil { askingSince = time }
     }
 
-    /// Stops the clock: no request asks for bytes any more.
+    /// Stops the clock, because no request asks for bytes any more.
     package mutating func end(at time: Int64) {
         count(until: time)
         askingSince = nil
@@ -125,7 +125,7 @@ package struct StallClock: Sendable {
     /// Counts bytes of a body.
     package mutating func receive(_ bytes: Int) { received += Int64(bytes) }
 
-    /// Whether the transfer has stalled.
+    /// Returns whether the transfer has stalled; a sufficient rate restarts the time limit.
     package mutating func hasStalled(at time: Int64) -> Bool {
         count(until: time)
         if received * 1000 >= asked * StallClock.slowest {
@@ -147,18 +147,18 @@ package struct StallClock: Sendable {
     }
 }
 
-/// Time in which bytes were asked for, as far as looks at a clock can tell.
+/// Time in which mirror asked for bytes, as far as looks at a clock can measure.
 ///
-/// Time in which mirror itself held back does not count: under a rate limit, while workers are
-/// behind, while everything is paused. Neither does time in which the process did not run, stopped
-/// or asleep with its machine: a jump between two looks counts as one look.
+/// Time in which mirror held back does not count: under a rate limit, while workers are behind, in
+/// a pause. Time in which the process did not run does not count either, because it was stopped or
+/// its machine slept. A long jump between two looks counts as one look.
 package struct AskingTime: Sendable {
     /// The longest time between two looks while a request asks for bytes, in milliseconds.
     package static let look: Int64 = 250
-    /// The delay after which a look counts as prevented from coming earlier, in milliseconds.
+    /// A look that comes later than this counts as a jump, in milliseconds.
     static let jump: Int64 = 1000
 
-    /// The total in milliseconds.
+    /// The total time in which mirror asked for bytes, in milliseconds.
     package private(set) var elapsed: Int64 = 0
     private var lookedAt: Int64
 

@@ -1,10 +1,13 @@
 /// The state machine of a further connection, from its request to its range's bytes, without I/O.
 ///
-/// It can only help: after any failure its range is given back, and the transfer's own machine
-/// continues. Its bytes are accepted by the rules of every range (`ResponseEvaluator`), and by
-/// three more. They must not lie before or beyond the requested range. Their file must have the
-/// known size. Without a pin they must come under the strong validator of the transfer's first
-/// response.
+/// A further connection can only help. After any failure its range is given back, and the
+/// transfer's own machine continues.
+///
+/// The rules of every range apply to its bytes (`ResponseEvaluator`), and three more:
+///
+/// - The bytes lie within the requested range.
+/// - Their file has the known size.
+/// - Without a pin, they come under the strong validator of the transfer's first response.
 package struct SegmentMachine: Sendable {
     /// The next request.
     package private(set) var plan: RequestPlan
@@ -15,15 +18,17 @@ package struct SegmentMachine: Sendable {
     private let policy: TransferPolicy
     private var redirection: Redirection
 
-    /// What follows after a response.
+    /// What the transfer does after a response.
     package enum Action: Sendable {
-        /// The body is the range, or its beginning.
+        /// The body is the range, or the beginning of the range.
         case receive(Reception)
-        /// The range is elsewhere; the request is made there.
+        /// The response redirects. The next request goes to the new URL.
         case follow
-        /// The range is given back; the host wants to be left alone for `hold` seconds.
+        /// The range is given back, and the host gets no requests for `hold` seconds.
+        ///
+        /// `nil` means that the host did not ask for a wait.
         case giveBack(ResponseError, hold: Int64?)
-        /// The source has another version now: the whole transfer starts over.
+        /// The source has another version now. The whole transfer starts over.
         case changed(ResponseError)
     }
 
@@ -49,7 +54,7 @@ package struct SegmentMachine: Sendable {
         if let change = change(head, evaluator) { return .changed(change) }
         switch evaluator.judge(head, at: now) {
         case .receive(let reception):
-            // A 200 may begin where the range does, but it ends where the file does.
+            // A 200 carries the file to its end, so its bytes go beyond the range.
             guard reception.isRange else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
@@ -63,7 +68,7 @@ package struct SegmentMachine: Sendable {
             do { try redirection.follow(head, to: location, at: now) } catch {
                 return .giveBack(error, hold: nil)
             }
-            // Without a pin, only the place that answered first can vouch for its version.
+            // Without a pin, only the URL that answered first can vouch for the version.
             guard plan.ifRange == nil else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
@@ -79,10 +84,10 @@ package struct SegmentMachine: Sendable {
         }
     }
 
-    /// The reason why a response shows another version than the part's; nil when it shows none.
+    /// Returns why a response shows another version than the part's. Returns nil if it shows none.
     ///
-    /// Only the part's own source can show that; under a pin the digest decides which version is
-    /// wanted.
+    /// Only the part's own source can show a change. Under a pin, the digest decides which version
+    /// is wanted.
     private func change(
         _ head: ResponseHead, _ evaluator: borrowing ResponseEvaluator
     ) -> ResponseError? {
@@ -93,7 +98,7 @@ package struct SegmentMachine: Sendable {
         switch head.status {
         case 200:
             let sent = Validators(of: head)
-            // It may carry only the range, and says nothing of another version.
+            // The body may be only the range, and then says nothing about another version.
             if head.has(.contentRange) || sent.isEmpty || sent.repeats(strong) { return nil }
             if let sent = sent.strong, sent != strong {
                 return ResponseError(
@@ -119,10 +124,10 @@ package struct SegmentMachine: Sendable {
 // MARK: More connections for the bytes in hand
 
 extension TransferMachine {
-    /// Notes that bytes of a further connection were added to the part.
+    /// Notes that a further connection added bytes to the part.
     package mutating func joined(by provenance: Provenance) { bytes.join(provenance) }
 
-    /// Continues after the further connections, with `length` bytes in hand from the start.
+    /// Continues when the further connections have ended; the part has `length` bytes.
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
         progressed(to: length)
         bytes.breakOff()
@@ -131,22 +136,23 @@ extension TransferMachine {
         return TransferAction(.check)
     }
 
-    /// Starts over, because a further connection learned that the source has another version.
+    /// Starts over, because a further connection found another version at the source.
     package mutating func versionChanged(_ refusal: ResponseError) -> TransferAction {
         startOver(refusal)
     }
 
-    /// Takes the offset at which bytes in hand begin again after the part's length.
+    /// Notes where the gap after the part ends. The next range ends there.
     ///
-    /// The next range ends there.
+    /// `nil` means that no bytes beyond the part are in hand.
     package mutating func know(gapEnd: Int64?) { bytes.know(gapEnd: gapEnd) }
 }
 
 extension TransferMachine {
-    /// The positions of the sources that may fetch ranges of the bytes in hand, the current one first.
+    /// The positions of the sources that may fetch ranges of the part, the current source first.
     ///
-    /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
-    /// them, and where the size is known. The list is empty in a download that has to be clean.
+    /// Ranges are joined only if their size is known and a pin or a strong validator vouches for
+    /// them. A strong validator allows only its own source. The list is empty in the clean download
+    /// after a mismatch.
     package var segmentSources: [Int] {
         let current = sources.current
         guard !wasCleaned, !file.isPost, !asking.bypassesCaches, let reception = bytes.reception,
@@ -162,11 +168,11 @@ extension TransferMachine {
         }
     }
 
-    /// The request for a range of the bytes in hand; nil where nothing vouches for its answer.
+    /// Returns the request for a range of the part. Returns nil if nothing vouches for the answer.
     package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
         guard let part = bytes.part else { return nil }
         let source = sources.states[position].source
-        // The source that answers already is asked where it answered; others at their own URLs.
+        // The current source is asked at the URL that answered; others at their own URLs.
         var plan = RequestPlan(source: position, url: source.url)
         let last = asking.plan
         if position == last.source {
@@ -188,8 +194,8 @@ extension TransferMachine {
 
     /// Asks for the bytes that no further connection could fetch.
     ///
-    /// A source that gives no ranges would send the whole file for them, and the bytes of the others
-    /// would come again and again. So another source is asked first, and the next time costs a retry.
+    /// A source without ranges would send the whole file for them, so bytes would come twice. For
+    /// that reason another source is asked first, and asking the same source again costs a retry.
     mutating func askForMissing() -> TransferAction {
         guard sources.givesRanges(sources.current) else {
             return retry(

@@ -1,30 +1,35 @@
-/// Decides how many connections a transfer should have, from the rate of those it has.
+/// Decides how many connections a transfer should have, from the rate of the present ones.
 ///
-/// In automatic mode it begins with one connection. Once the rate is known, which takes a tenth of
-/// a second, it wants four, then doubles the number as long as that raises the rate by a quarter.
-/// It takes back the first step that does not. Where the first answer took longer than that, it
-/// wants eight at once: a new connection brings nothing for as long again, and on a long line one
-/// connection is slow at first. As a line may have been slow at just that moment, it
-/// tries one more step some seconds later and measures that for longer. Where mirror itself holds
-/// bytes back (a rate limit, digests that are behind, a pause, a processor that is busy with one
-/// connection) more connections cannot help. Nothing is concluded from such a time, nor from one in
+/// A transfer in automatic mode begins with one connection. After a tenth of a second the rate is
+/// known, and the transfer wants four. Then the number doubles as long as each step raises the rate
+/// by a quarter. The first step that does not is taken back.
+///
+/// If the first answer took longer than that tenth, the transfer wants eight at once. A new
+/// connection then brings nothing for as long again, and on a long line one connection is slow at
+/// first.
+///
+/// A line may have been slow at just the moment of the last step. So the step is tried once more
+/// some seconds later and measured for longer.
+///
+/// More connections cannot help where mirror itself holds bytes back: by a rate limit, digests that
+/// are behind, a pause, or a busy processor. Such a time proves nothing, and neither does a time in
 /// which a new connection has brought nothing yet.
 package struct SegmentPace: Sendable {
-    /// The time between two looks, in milliseconds.
+    /// The time between two looks at the rate, in milliseconds.
     package static let look: Int64 = 50
-    /// How long a rate is measured, in milliseconds.
+    /// How long the rate is measured while the steps are quick, in milliseconds.
     static let measuring: Int64 = 100
-    /// How long the rate is measured the second time, in milliseconds.
+    /// How long the rate is measured for the second try of a step, in milliseconds.
     ///
-    /// Before that, new connections get half as long to become fast.
+    /// Before this measurement, new connections get half as long to become fast.
     static let careful: Int64 = 1000
     /// After how many milliseconds a step that did not pay is tried again.
     static let pause: Int64 = 5000
-    /// The factor by which more connections must raise the rate.
+    /// The factor by which a step must raise the rate.
     static let leastGain = 1.25
     /// The fewest missing bytes for which more connections are tried.
     static let leastMissing: Int64 = 8 << 20
-    /// The least time that the missing bytes must take at the present rate, in seconds.
+    /// How long the missing bytes must at least take at the present rate, in seconds.
     static let leastSeconds = 1.0
     /// The number of connections after the first step.
     static let firstStep = 4
@@ -38,26 +43,28 @@ package struct SegmentPace: Sendable {
         case settled
     }
 
-    /// A fixed number; nil in automatic mode.
+    /// The fixed number of connections; nil in automatic mode.
     private let limit: Int?
     /// How many connections there should be.
     package private(set) var wanted: Int
     private var phase = Phase.quick
-    /// The beginning of the measured time, and the bytes received until then.
+    /// The measured time: its beginning, the bytes received until then, and its connections.
+    ///
+    /// `bytes` is nil until the new connections have had time to become fast.
     private var window: (begin: Int64, bytes: Int64?, count: Int)?
-    /// The number of connections before the last step, and its rate.
+    /// The number of connections before the last step, and their rate.
     private var earlier: (count: Int, rate: Double)?
 
-    /// Begins with the wanted limit.
+    /// Starts with a fixed number of connections; nil means automatic mode.
     package init(_ limit: Int?) {
         self.limit = limit
         wanted = max(1, limit ?? 1)
     }
 
-    /// Notes an answer with a body.
+    /// Notes the first answer; in automatic mode a slow one raises the wanted number to eight.
     ///
     /// - Parameters:
-    ///   - time: milliseconds from the wish for the request until its answer.
+    ///   - time: milliseconds from the request's start until its answer.
     ///   - missing: bytes that are missing.
     package mutating func answered(after time: Int64, missing: Int64) {
         guard limit == nil, wanted == 1, window == nil, case .quick = phase,
@@ -66,19 +73,19 @@ package struct SegmentPace: Sendable {
         wanted = HostPace.start
     }
 
-    /// Whether the number of connections is final.
+    /// Whether `wanted` is final.
     package var isSettled: Bool {
         if case .settled = phase { true } else { limit != nil }
     }
 
-    /// Evaluates the bytes received so far, and may change the wanted number.
+    /// Evaluates the bytes received so far, and may change `wanted`.
     ///
     /// - Parameters:
     ///   - bytes: all bytes of the transfer received so far.
     ///   - missing: bytes that are missing.
     ///   - running: the present number of connections.
-    ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could take
-    ///     no more.
+    ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could
+    ///     process no more.
     ///   - now: milliseconds.
     package mutating func look(
         bytes: Int64, missing: Int64, running: Int, isHeldBack: Bool, now: Int64
@@ -118,7 +125,7 @@ package struct SegmentPace: Sendable {
 
     private mutating func conclude(rate: Double, running: Int, missing: Int64, now: Int64) {
         if let earlier, running > earlier.count {
-            // Where places are short, a step that less than doubles the number need not gain as
+            // If places are short, a step may less than double the number. Then it need not gain as
             // much.
             let share = Double(running - earlier.count) / Double(earlier.count)
             let gain = 1 + (SegmentPace.leastGain - 1) * min(1, share)

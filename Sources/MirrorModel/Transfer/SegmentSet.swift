@@ -1,44 +1,44 @@
 /// The connections that fetch one file together: their ranges, their number and their sources.
 ///
 /// The transfer's own connection continues as if it were alone, until it meets a range that another
-/// connection fetches. Then it is done, and the transfer continues with the others. It makes
-/// another request of its own only when they have ended and bytes are missing.
+/// connection fetches. Then the own connection ends, and the transfer continues with the others.
+/// The transfer makes another request of its own only when they have ended and bytes are missing.
 package struct SegmentSet: Sendable {
-    /// One further connection.
+    /// A further connection of a transfer, which fetches one range.
     package struct Helper: Sendable {
-        /// The range as it was when it began.
+        /// The range as it was when the connection began.
         package let assignment: Segmentation.Assignment
         package fileprivate(set) var machine: SegmentMachine
-        /// The place that it holds; nil when it uses the transfer's own place.
+        /// The host where the connection has a place; nil if it uses the transfer's own place.
         package var extraPlace: Host?
-        /// Whether its body is being received.
+        /// Whether the body of the response is being received.
         package fileprivate(set) var isReceiving = false
 
-        /// The host that it asks.
+        /// The host that the connection asks.
         package var host: Host { Host(machine.plan.url) }
     }
 
     /// A further connection that may begin.
     package struct Opening: Sendable {
-        /// The assignments once it has begun: a range may be taken from another connection for it.
+        /// The assignments after the start, which may take a range from another connection.
         fileprivate let plan: Segmentation
         package let assignment: Segmentation.Assignment
         fileprivate let machine: SegmentMachine
 
-        /// The host that it would ask.
+        /// The host that the connection would ask.
         package var host: Host { Host(machine.plan.url) }
     }
 
-    /// Bytes after which a broken connection counts as one that worked.
+    /// After this many bytes a broken connection does not bar its source.
     static let bytesThatExcuse: Int64 = 1 << 20
-    /// The fewest missing bytes that are worth more than one connection.
+    /// With fewer missing bytes than this, one connection is enough.
     static let leastMissing: Int64 = 2 << 20
 
     /// The assignment of each connection, and the bytes in hand.
     package private(set) var plan: Segmentation
-    /// How many connections there should be.
+    /// Decides how many connections there should be.
     package private(set) var pace: SegmentPace
-    /// The assignment of the transfer's own connection; nil while it has none.
+    /// The assignment of the transfer's own connection; nil if the connection has ended.
     package private(set) var own: Int?
     /// The further connections by their assignments.
     package private(set) var helpers: [Int: Helper] = [:]
@@ -50,7 +50,7 @@ package struct SegmentSet: Sendable {
     private var barred: Set<Int> = []
     /// The failure of the transfer's own connection while others continue.
     private var failure: TransportFailure?
-    /// Why the response on the transfer's own connection was refused; no connection begins then.
+    /// Why the transfer's own response was refused. After a refusal no connection begins.
     fileprivate var refusal: ResponseError?
 
     package init(_ plan: Segmentation, limit: Int?) {
@@ -59,34 +59,35 @@ package struct SegmentSet: Sendable {
         pace = SegmentPace(limit)
     }
 
-    /// Whether a transfer that misses this many bytes may have more than one connection.
+    /// Whether a transfer with this many missing bytes may have more than one connection.
     package static func mayDivide(missing: Int64, limit: Int?) -> Bool {
         limit != 1 && missing >= leastMissing
     }
 
-    /// How many connections there are.
+    /// How many connections are under way.
     package var running: Int { helpers.count + (own == nil ? 0 : 1) }
 
     /// Whether a further connection has brought nothing yet.
     ///
-    /// While one has not, the rate says nothing about the number of connections.
+    /// Until it brings bytes, the rate says nothing about the number of connections.
     package var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
 
-    /// Whether a response continues exactly where the bytes in hand end.
+    /// Whether a response continues exactly where the bytes from the file's start end.
     ///
-    /// If not, the bytes in hand count for nothing.
+    /// If not, the response brings the file from another position, and the bytes in hand count for
+    /// nothing.
     package func fits(_ reception: Reception) -> Bool {
         plan.front == reception.offset && plan.total == reception.total
     }
 
-    /// Measures the assignments' rates over the milliseconds since the last measurement.
+    /// Measures the rate of each assignment over the milliseconds since the last measurement.
     package mutating func measure(milliseconds: Int64) { plan.measure(milliseconds: milliseconds) }
 
-    /// Finds out how many connections bring more bytes; returns whether another number is wanted now.
+    /// Measures whether more connections bring more bytes. Returns whether `pace.wanted` changed.
     ///
     /// - Parameters:
-    ///   - bytes: what the transfer has received.
-    ///   - isHeldBack: whether something else than the connections limits the bytes.
+    ///   - bytes: how many bytes the transfer has received.
+    ///   - isHeldBack: whether anything other than the connections limits the bytes.
     package mutating func look(bytes: Int64, isHeldBack: Bool, now: Int64) -> Bool {
         let before = pace.wanted
         pace.look(
@@ -99,9 +100,9 @@ package struct SegmentSet: Sendable {
 // MARK: The transfer's own connection
 
 extension SegmentSet {
-    /// Begins a body of the transfer's own connection, at the end of the bytes in hand.
+    /// Begins a body of the transfer's own connection, at the end of the bytes from the start.
     ///
-    /// - Parameter answerTime: milliseconds from the wish for its request until its answer.
+    /// - Parameter answerTime: milliseconds from the request's start until its answer.
     package mutating func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) {
         (failure, refusal) = (nil, nil)
         pace.answered(after: answerTime, missing: plan.missingBytes)
@@ -111,8 +112,9 @@ extension SegmentSet {
 
     /// Adds bytes that came for the transfer's own connection.
     ///
-    /// - Returns: how many of the bytes belong to it; whether it is done because another connection
-    ///   has the next bytes; whether it continued over a connection that lags behind.
+    /// - Returns: `taken`: how many of the bytes belong to the connection. `isCut`: whether the
+    ///   connection is done because another one has the next bytes. `passedOver`: whether the
+    ///   connection took over the range of one that lags behind.
     package mutating func arrived(_ count: Int) -> (taken: Int, isCut: Bool, passedOver: Bool) {
         guard let own else { return (count, false, false) }
         var taken = plan.arrived(count, on: own)
@@ -120,20 +122,20 @@ extension SegmentSet {
         let passedOver = isAtEnd && plan.passOver(own)
         if passedOver { taken += plan.arrived(count - taken, on: own) }
         let isCut = plan.assignments[own].map { $0.isDone && $0.isCut } ?? true
-        // From here on the response says nothing more about the missing bytes.
+        // After a cut, the end of this response says nothing more about the missing bytes.
         if isCut { isShared = true }
         return (taken, isCut, passedOver)
     }
 
-    /// Whether others have taken over the whole rest of the transfer's own connection.
+    /// Whether other connections have taken over the whole rest of the transfer's own connection.
     package var ownIsSuperseded: Bool { own.map { plan.assignments[$0] == nil } ?? false }
 
     /// Ends the transfer's own connection.
     ///
-    /// It met a range that others fetch, its response ended, or it failed.
+    /// The connection met a range that another one fetches, its response ended, or it failed.
     ///
-    /// - Parameter promisedEnd: the offset behind the last byte that the response promised; one that
-    ///   ended before it broke, however well its framing ended.
+    /// - Parameter promisedEnd: the offset after the last byte that the response promised. A
+    ///   response that ended before it counts as broken, however well its framing ended.
     package mutating func ownEnded(_ failure: TransportFailure?, promisedEnd: Int64? = nil) {
         endOwn(failure ?? own.flatMap { plan.shortfall(of: $0, before: promisedEnd) })
     }
@@ -150,14 +152,13 @@ extension SegmentSet {
 
     /// Ends the transfer's own connection, after all further connections are gone.
     ///
-    /// - Parameter refusal: why its response was refused amid its body; nil where it is only broken
-    ///   off.
+    /// - Parameter refusal: why the response was refused amid its body; nil if mirror broke it off.
     package mutating func ownBrokenOff(_ refusal: ResponseError?) {
         if own != nil { endOwn(nil) }
         self.refusal = refusal
         if refusal != nil { return }
         isShared = true
-        // What its connection broke of before is made good by the next request.
+        // The next request fetches the bytes that an earlier failure left out.
         failure = nil
     }
 }
@@ -165,7 +166,7 @@ extension SegmentSet {
 // MARK: Further connections
 
 extension SegmentSet {
-    /// Whether the next further connection takes the transfer's own place, which is free.
+    /// Whether the next further connection takes the transfer's own place, which is free then.
     package var takesOwnPlace: Bool {
         own == nil && !helpers.values.contains { $0.extraPlace == nil }
     }
@@ -177,14 +178,16 @@ extension SegmentSet {
             assignment: opening.assignment, machine: opening.machine, extraPlace: extraPlace)
     }
 
-    /// The source of a further connection: the first of those with the fewest connections.
+    /// Returns the source for a further connection. Returns nil if no source may get one.
+    ///
+    /// It is the first source among those with the fewest connections.
     fileprivate func source(among sources: [Int]) -> Int? {
         let open = sources.filter { !barred.contains($0) && !plan.silentSources.contains($0) }
         func load(_ source: Int) -> Int { plan.assignments.values.count { $0.source == source } }
         return open.min { load($0) < load($1) }
     }
 
-    /// Judges the head of a further connection's response; nil when the connection is gone.
+    /// Judges the head of a further connection's response. Returns nil if the connection is gone.
     package mutating func answered(
         _ head: ResponseHead, on id: Int, at now: Instant
     ) -> SegmentMachine.Action? {
@@ -196,20 +199,20 @@ extension SegmentSet {
         return action
     }
 
-    /// Adds a further connection's bytes; returns how many belong to it, and whether more will.
+    /// Adds a further connection's bytes. Returns how many belong to it, and whether more will.
     package mutating func arrived(_ count: Int, on id: Int) -> (taken: Int, goesOn: Bool) {
         let taken = plan.arrived(count, on: id)
-        // Bytes after its end belong to another connection, or were never requested.
+        // Bytes after the assignment's end belong to another connection, or were never requested.
         guard let assignment = plan.assignments[id], taken == count else { return (taken, false) }
         return (taken, !(assignment.isDone && assignment.isCut))
     }
 
-    /// Moves a further connection to the place that a redirect leads to.
+    /// Notes the host at which a further connection holds its place after a redirect.
     package mutating func move(_ id: Int, to place: Host?) { helpers[id]?.extraPlace = place }
 
-    /// Connections to close: those that did not raise the rate, the latest first.
+    /// Returns the connections to close because they did not raise the rate, the latest first.
     ///
-    /// While a transfer waits for the place of a further connection, the list has at least one.
+    /// If a transfer waits for the place of a further connection, the list has at least one.
     package func surplus(isWaitedFor: (Host) -> Bool) -> [Int] {
         let extras = helpers.values.filter { $0.extraPlace != nil }.sorted {
             $0.assignment.id > $1.assignment.id
@@ -219,11 +222,11 @@ extension SegmentSet {
         return extras.prefix(count).map(\.assignment.id)
     }
 
-    /// Connections to close: those that lost their ranges, and those of sources that do not help.
+    /// Returns the connections to close: they lost their ranges, or their sources do not help.
     ///
-    /// Other connections took the lost ranges over. A source that does not help is dropped only
-    /// where better ones exist. It gets no further connection in this transfer. If another
-    /// connection to the same source is fast, only this connection was slow, and the source stays.
+    /// Other connections have taken the lost ranges over. A source that does not help is barred for
+    /// this transfer, but only if a better source exists. If another connection to the same source
+    /// is fast, only this connection was slow, and the source stays.
     package mutating func superseded() -> [Int] {
         let helpful = helpfulSources
         let gone = helpers.values.filter { helper in
@@ -243,16 +246,17 @@ extension SegmentSet {
         return Set(assignments.map(\.source))
     }
 
-    /// Notes that a further connection's request could not be made: its source is left alone.
+    /// Bars the source of a further connection whose request could not be made.
     package mutating func refused(_ id: Int) {
         if let source = helpers[id]?.assignment.source { barred.insert(source) }
     }
 
-    /// Notes the end of a further connection.
+    /// Notes the end of a further connection. Returns what the end shows about its host.
     ///
-    /// Its source is left alone if the connection brought no response, or broke too early. Returns what
-    /// that shows of its host: that it speaks other protocols than was known, or wants fewer requests,
-    /// or to be left alone for `hold` seconds.
+    /// Bars the source if the connection brought no response, or broke too early. The result says
+    /// whether the host speaks other protocols than was known, or wants fewer requests. `hold` is
+    /// the number of seconds for which the host wants no requests. Returns nil if the end shows
+    /// nothing about the host.
     package mutating func ended(
         _ id: Int, _ action: SegmentMachine.Action?, _ failure: TransportFailure?
     ) -> (source: Int, protocols: HostProtocols?, isCrowded: Bool, hold: Int64?)? {
@@ -273,7 +277,7 @@ extension SegmentSet {
             return (source, HostProtocols(refusesHTTP1: true), false, nil)
         }
         if helper.isReceiving, let assignment = self.plan.assignments[id] {
-            // A response that ends well before its range is no better than one that breaks.
+            // A response that ends well before its range does counts as one that breaks.
             excuse(assignment, isShort: !assignment.isDone)
         } else {
             barred.insert(source)
@@ -283,7 +287,7 @@ extension SegmentSet {
 
     /// Removes a further connection, and gives its range back.
     ///
-    /// - Returns: the position after its last byte; nil when another connection has taken its range
+    /// - Returns: the position after its last byte; nil if another connection has taken its range
     ///   over.
     package mutating func close(_ id: Int) -> Int64? {
         helpers[id] = nil
@@ -308,19 +312,19 @@ extension SegmentSet {
 // MARK: The end
 
 extension SegmentSet {
-    /// The event that the transfer continues with once no connection is left.
+    /// The event with which the transfer continues when no connection is left.
     package enum Conclusion: Sendable {
         /// Several connections have fetched all that they could.
         case segmentsEnded
-        /// The response on its own connection was complete.
+        /// The response on the transfer's own connection was complete.
         case bodyEnded
-        /// Its own connection broke, and bytes are missing.
+        /// The transfer's own connection broke, and bytes are missing.
         case interrupted(TransportFailure)
-        /// The response on its own connection was refused.
+        /// The response on the transfer's own connection was refused.
         case refused(ResponseError)
     }
 
-    /// The event that the transfer continues with, all connections having ended.
+    /// The event with which the transfer continues, after all connections have ended.
     package var conclusion: Conclusion {
         if let refusal { return .refused(refusal) }
         if plan.isComplete, isShared { return .segmentsEnded }
@@ -330,7 +334,7 @@ extension SegmentSet {
 }
 
 extension TransferMachine {
-    /// The next further connection; nil when none is wanted or no range is worth a request.
+    /// Returns the next further connection. Returns nil if none is wanted or no range is worth one.
     package func opening(in set: SegmentSet, isOpen: (Int) -> Bool) -> SegmentSet.Opening? {
         guard set.refusal == nil, set.running < set.pace.wanted,
             let source = set.source(among: segmentSources.filter(isOpen))
@@ -343,20 +347,20 @@ extension TransferMachine {
     }
 }
 
-/// Tells whether a thread was busy since the last check.
+/// Measures whether a thread was busy since the last check.
 package struct LoadMeter: Sendable {
     private var since: Int64
     private var busy: Int64
 
-    /// - Parameter busy: the processor time of the thread so far; both in milliseconds.
+    /// - Parameter busy: the thread's processor time so far, in milliseconds; so is `now`.
     package init(now: Int64 = 0, busy: Int64 = 0) { (since, self.busy) = (now, busy) }
 
     /// The time since the last check, in milliseconds.
     package func elapsed(now: Int64) -> Int64 { now - since }
 
-    /// Whether the thread was busy for more than half of that time; starts the next period.
+    /// Returns whether the thread was busy more than half of the time. Starts the next period.
     ///
-    /// - Parameter busy: the processor time of the thread so far, in milliseconds.
+    /// - Parameter busy: the thread's processor time so far, in milliseconds.
     package mutating func restart(now: Int64, busy: Int64) -> Bool {
         let wasBusy = (busy - self.busy) * 2 > now - since
         (since, self.busy) = (now, busy)

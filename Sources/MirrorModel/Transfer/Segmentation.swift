@@ -1,9 +1,10 @@
 /// Which bytes of a file are in hand, and which connection fetches each missing range.
 ///
-/// Each connection has an assignment: a range that it fills from the start to the end. The first
-/// assignment continues where the bytes from the file's start end, so it meets the others one after
-/// another. Until then, the bytes that the others fetched are ranges beyond the front. No byte
-/// belongs to two assignments, and a byte in hand belongs to none:
+/// Each connection has an assignment: a range that the connection fills from start to end. The
+/// front is the end of the bytes in hand from the file's start. The first assignment continues at
+/// the front, so it meets the others one after another. Until then, the bytes of the others are
+/// ranges beyond the front. No byte belongs to two assignments, and a byte in hand belongs to no
+/// assignment:
 ///
 ///     held    ████████████████            ██████                ███
 ///     assignments                    ──first──▶       ───second──▶        ──third──▶
@@ -12,52 +13,52 @@
 ///
 /// A connection without a range takes the first unclaimed bytes, as many as arrive in a few
 /// seconds. So the front advances steadily, and the digest of the file with it. When no unclaimed
-/// bytes are left, the connection takes over the rest of an assignment that lags behind, or a later
-/// portion of the assignment that would take longest. An assignment that loses the end of its range
-/// is cut at the new end, because its response would continue.
+/// bytes are left, the connection takes over the rest of an assignment that lags behind. If none
+/// lags, it takes a later portion of the assignment that would take longest. An assignment that
+/// loses the end of its range is cut at the new end, because its response would continue.
 package struct Segmentation: Sendable {
-    /// One connection's range.
+    /// The range that one connection fetches, and how far it has come.
     package struct Assignment: Sendable, Hashable {
-        /// Unique in the transfer.
+        /// The number of the assignment, unique in the transfer.
         package let id: Int
         /// The position of the source among the transfer's sources.
         package let source: Int
-        /// The first byte.
+        /// The position of the range's first byte.
         package let start: Int64
-        /// The next byte.
+        /// The position of the next byte to receive.
         package fileprivate(set) var position: Int64
-        /// The position after the last byte that it fetches.
+        /// The position after the last byte that the connection fetches.
         package fileprivate(set) var end: Int64
         /// The position after the last requested byte, where the response ends by itself.
         package let askedEnd: Int64
-        /// Bytes a second, smoothed; 0 while it is not known.
+        /// Bytes a second, smoothed; 0 if not known.
         package fileprivate(set) var rate: Double = 0
-        /// For how many milliseconds the rate was measured.
+        /// For how many milliseconds the rate has been measured.
         package fileprivate(set) var age: Int64 = 0
         fileprivate var measuredAt: Int64
 
-        /// Whether it has all its bytes.
+        /// Whether the assignment has all its bytes.
         package var isDone: Bool { position == end }
-        /// Whether its response continues beyond its end.
+        /// Whether the response continues beyond the end of the assignment.
         package var isCut: Bool { end < askedEnd }
-        /// Bytes that it still has to fetch.
+        /// How many bytes the assignment still has to fetch.
         package var rest: Int64 { end - position }
     }
 
     /// The size of the file.
     package let total: Int64
-    /// The fewest bytes that are worth a request.
+    /// The smallest range, in bytes, that is worth a request.
     package let leastRange: Int64
     /// The ranges in hand: ascending, and no two touch.
     package private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
     package private(set) var assignments: [Int: Assignment] = [:]
-    /// The time that a server takes to answer, in seconds; 0 while it is not known.
+    /// The time that a server takes to answer, in seconds; 0 if not known.
     package var answerSeconds = 0.0
     private var made = 0
-    /// Bytes a second of a connection, smoothed over all of them; nil while unknown.
+    /// The average rate of a connection, in bytes a second, smoothed; nil if not known.
     private var usualRate: Double?
-    /// The greatest rate of a connection so far, in bytes a second.
+    /// The greatest rate of any connection so far, in bytes a second.
     private var greatestRate: Double = 0
     private var arrivedSince: Int64 = 0
     /// How often an assignment lost all its missing bytes to another one.
@@ -79,19 +80,19 @@ package struct Segmentation: Sendable {
         for range in [0..<max(0, front)] + rangesBeyond { hold(range.clamped(to: 0..<total)) }
     }
 
-    /// How many bytes from the start are in hand.
+    /// How many bytes from the file's start are in hand.
     package var front: Int64 {
         guard let first = held.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// How many bytes are in hand.
+    /// How many bytes of the file are in hand, beyond the front too.
     package var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
 
-    /// How many bytes are missing.
+    /// How many bytes of the file are missing.
     package var missingBytes: Int64 { total - heldBytes }
 
-    /// Whether nothing is missing.
+    /// Whether no byte of the file is missing.
     package var isComplete: Bool { front == total }
 
     /// Whether bytes beyond the front are in hand.
@@ -104,14 +105,14 @@ package struct Segmentation: Sendable {
         return starts.filter { $0 > front }.min() ?? total
     }
 
-    /// Begins the assignment at the front, whose response ends at `askedEnd`.
+    /// Begins the assignment at the front. Its response ends at `askedEnd`.
     package mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
         add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
     }
 
-    /// Finds a range for one more connection; nil when no range is worth a request.
+    /// Finds a range for one more connection. Returns nil if no range is worth a request.
     ///
-    /// - Parameter more: how many connections begin right after this one.
+    /// - Parameter more: how many further connections begin right after this one.
     package mutating func open(source: Int, more: Int = 0) -> Assignment? {
         let piece = piece(connections: assignments.count + 1 + more)
         if let gap = unclaimed.first {
@@ -131,10 +132,10 @@ package struct Segmentation: Sendable {
         return add(source: source, prefix(of: rest, piece), askedEnd: nil)
     }
 
-    /// Takes over the whole range of a source that has brought nothing so far, for one that has.
+    /// Gives a working source the whole range of a source that has brought nothing so far.
     ///
-    /// Everything else is fetched or being fetched, so one answer of the other source costs less
-    /// than the wait for the first answer of the silent one.
+    /// Everything else is in hand or being fetched. So one answer of the working source costs less
+    /// than the wait for the silent source's first answer. Returns nil if no range can move.
     private mutating func openInPlaceOfSilent(_ source: Int) -> Assignment? {
         guard bringing.contains(source), takeovers < Segmentation.mostTakeovers,
             let silent = assignments.values.filter({ !bringing.contains($0.source) })
@@ -146,9 +147,9 @@ package struct Segmentation: Sendable {
         return add(source: source, silent.position..<silent.end, askedEnd: nil)
     }
 
-    /// Extends a finished assignment over a lagging one that stops it and has brought nothing.
+    /// Extends a finished assignment over the next one, if that one lags and has brought nothing.
     ///
-    /// Returns whether it did.
+    /// Returns whether the assignment was extended.
     package mutating func passOver(_ id: Int) -> Bool {
         guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
             takeovers < Segmentation.mostTakeovers,
@@ -163,7 +164,7 @@ package struct Segmentation: Sendable {
         return true
     }
 
-    /// Of the assignments that lag behind, the one that would take longest.
+    /// Of the assignments that lag behind, the one that would take longest; nil if none lags.
     private var nextLaggard: Assignment? {
         guard takeovers < Segmentation.mostTakeovers else { return nil }
         return assignments.values.filter(lags).max {
@@ -171,16 +172,18 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// Whether the fastest connection would fetch the rest in less than half the time.
+    /// Whether the fastest connection would fetch the rest in less than half the assignment's time.
     private func lags(_ assignment: Assignment) -> Bool {
         guard !assignment.isDone, assignment.age >= Segmentation.fairTrial else { return false }
-        // A file may be fetched before the first measurement, but for what this one has not brought.
+        // The file may be done before the first measurement, except for what this assignment lacks.
         if assignment.rate == 0 { return !bringing.isEmpty }
         let rest = Double(assignment.rest)
         return greatestRate > 0 && rest / assignment.rate > 2 * rest / greatestRate + 0.25
     }
 
-    /// Whether an assignment is so much slower than the fastest that its source is no help.
+    /// Whether an assignment is so slow that its source is no help.
+    ///
+    /// Its rate is below an eighth of the greatest rate.
     package func isHopeless(_ id: Int) -> Bool {
         guard let assignment = assignments[id], !assignment.isDone,
             assignment.age >= 2 * Segmentation.fairTrial
@@ -190,7 +193,7 @@ package struct Segmentation: Sendable {
         return greatestRate > 0 && assignment.rate * 8 < greatestRate
     }
 
-    /// Whether an assignment has brought nothing yet.
+    /// Whether an assignment has received no bytes yet.
     package func isSilent(_ id: Int) -> Bool {
         assignments[id].map { $0.position == $0.start } ?? false
     }
@@ -199,13 +202,14 @@ package struct Segmentation: Sendable {
     static let fairTrial: Int64 = 500
     /// How often the whole rest of an assignment may be taken over.
     ///
-    /// Where every connection stands still, repeated requests bring nothing.
+    /// If every connection stands still, repeated requests bring nothing.
     static let mostTakeovers = 8
 
     /// How many bytes a connection takes at once: as many as arrive in a few seconds.
     ///
-    /// Towards the end it takes fewer, so that all connections end together. But between two pieces
-    /// its connection brings nothing for a round trip, so a piece lasts for several.
+    /// Near the end a connection takes fewer, so that all connections end together. Between two
+    /// pieces a connection brings nothing for a round trip. So a piece keeps it busy for several
+    /// round trips.
     private func piece(connections: Int) -> Int64 {
         let even = missingBytes / Int64(max(1, connections))
         var most = (isFar ? 8 : 4) * leastRange
@@ -217,12 +221,12 @@ package struct Segmentation: Sendable {
         return max(leastRange, min(most, max(even / 2, min(even, busy))))
     }
 
-    /// Whether an answer takes so long that a piece should rather be large.
+    /// Whether an answer takes so long that a piece should be large.
     private var isFar: Bool { answerSeconds * 1000 >= Double(SegmentPace.measuring) }
 
-    /// For how long a piece keeps a connection busy.
+    /// For how many seconds a piece keeps a connection busy.
     static let pieceSeconds = 2.0
-    /// For how many times the time of an answer a piece keeps a connection busy.
+    /// A piece keeps a connection busy for this many times the time of an answer.
     static let answersInPiece = 4.0
 
     private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {
@@ -231,13 +235,15 @@ package struct Segmentation: Sendable {
         return range.lowerBound..<cut(after: range.lowerBound, length)
     }
 
-    /// Where a piece ends: at a page boundary where possible, so that each page has one writer.
+    /// Returns where a piece ends: at a multiple of 64 KiB if possible.
+    ///
+    /// Such an end is a page boundary, so each page of the file has one writer.
     private func cut(after start: Int64, _ length: Int64) -> Int64 {
         let aligned = (start + length) & ~0xFFFF
         return aligned - start >= leastRange ? aligned : start + length
     }
 
-    /// Adds bytes that came for an assignment; returns how many of them belong to it.
+    /// Adds bytes that came for an assignment. Returns how many of them belong to it.
     package mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
@@ -248,10 +254,9 @@ package struct Segmentation: Sendable {
         return Int(taken)
     }
 
-    /// Ends an assignment, and makes the bytes that it did not fetch available again.
+    /// Ends an assignment. The bytes that it did not fetch are unclaimed again.
     ///
-    /// If the response of the assignment before it extends over these bytes, that assignment takes
-    /// them first.
+    /// An assignment whose response extends over the bytes gets them first.
     package mutating func end(_ id: Int) {
         guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
             return
@@ -264,7 +269,7 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// Measures the assignments' rates over the milliseconds since the last measurement.
+    /// Measures the rate of each assignment over the milliseconds since the last measurement.
     package mutating func measure(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         if arrivedSince > 0, !assignments.isEmpty {
@@ -284,7 +289,7 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// The ranges that are neither in hand nor assigned, ascending.
+    /// The ranges that are neither in hand nor in an assignment, ascending.
     private var unclaimed: [Range<Int64>] {
         let claims = assignments.values.map { $0.position..<$0.end }
         var gaps: [Range<Int64>] = []
@@ -308,7 +313,7 @@ package struct Segmentation: Sendable {
                 || Double(assignment.rest) / assignment.rate >= Segmentation.leastSeconds)
     }
 
-    /// The least time that an assignment must still take before a part is taken over, in seconds.
+    /// An assignment that would take less time than this, in seconds, keeps its whole range.
     static let leastSeconds = 0.5
 
     private mutating func add(source: Int, _ range: Range<Int64>, askedEnd: Int64?) -> Assignment {
@@ -333,7 +338,7 @@ package struct Segmentation: Sendable {
             last += 1
         }
         if last == first + 1 {
-            // The usual case, once for each buffer that arrives: an assignment grows.
+            // The usual case, once for each buffer that arrives: a range in hand grows.
             held[first] = merged
         } else {
             held.replaceSubrange(first..<last, with: [merged])
@@ -342,8 +347,9 @@ package struct Segmentation: Sendable {
 }
 
 extension Segmentation {
-    /// What it means that the response of a connection has ended, which promised the bytes before an
-    /// offset; nil where they are there, or are fetched by others.
+    /// Returns the failure of a response that ended before the promised offset.
+    ///
+    /// Returns nil if the bytes are in hand, or if another assignment fetches them.
     func shortfall(of id: Int, before promisedEnd: Int64?) -> TransportFailure? {
         guard let promisedEnd, let assignment = assignments[id],
             assignment.position < min(promisedEnd, assignment.end)

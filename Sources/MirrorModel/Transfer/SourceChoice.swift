@@ -1,41 +1,41 @@
-/// The sources of a transfer, and the choice among them: which one is asked next, and when.
+/// The sources of a transfer, and the choice of the one to ask next, and when.
 ///
-/// A failing source is left for the next one before any wait. After a wait all sources have a
+/// A failing source makes way for the next one before any wait. After a wait all sources have a
 /// chance again, except those that ended for this run.
 struct SourceChoice: ~Copyable, Sendable {
     var states: [SourceState]
-    /// The position of the source being asked.
+    /// The position of the source that requests go to.
     private(set) var current = 0
-    /// Sources that failed since the last wait.
+    /// The positions of the sources that failed since the last wait.
     private var failedInRound: Set<Int> = []
-    /// The waits since the transfer last made progress: their number, and their sum in milliseconds.
+    /// The waits since the last progress: `retries` counts them; `waited` sums their milliseconds.
     private var (retries, waited): (Int, Int64) = (0, 0)
-    /// The sources that requests went to before the current one, in order.
+    /// The positions of the sources that requests went to before the current one, in order.
     private var left: [Int] = []
-    /// The source of the last request; nil before the first.
+    /// The position of the source of the last request; nil before the first request.
     private var asked: Int?
     /// Picks a number from 0 to its argument.
     private let jitter: @Sendable (Int64) -> Int64
 
-    /// Takes the sources in the order in which they are tried; there is at least one.
+    /// Takes the sources in the order in which they are tried; at least one.
     init(_ sources: [CandidateSource], jitter: @escaping @Sendable (Int64) -> Int64) {
         states = sources.map { SourceState(source: $0) }
         self.jitter = jitter
     }
 
-    /// The key of the source being asked.
+    /// The key of the current source.
     var key: SourceKey { states[current].source.key }
 
     /// The positions of the sources that have not ended.
     private var live: [Int] { states.indices.filter { states[$0].ending == nil } }
 
-    /// Whether another source than the current one has not ended.
+    /// Whether a source other than the current one has not ended.
     var hasOthers: Bool { live.contains { $0 != current } }
 
-    /// The sources that requests went to, in order.
+    /// The positions of the sources that requests went to, in order.
     private var tried: [Int] { left + (asked.map { [$0] } ?? []) }
 
-    /// Begins with the source that a version came from.
+    /// Begins with the source that the part's version came from.
     mutating func begin(with version: PartIdentity?) {
         guard case .version(let provenance, _) = version,
             let owner = states.firstIndex(where: { $0.source.key == provenance.source })
@@ -49,18 +49,18 @@ struct SourceChoice: ~Copyable, Sendable {
         asked = current
     }
 
-    /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
+    /// Notes for how many milliseconds each source's host must not be asked, in the sources' order.
     mutating func know(closedFor: [Int64]) {
         for (position, time) in closedFor.enumerated() { states[position].closedFor = time }
     }
 
-    /// Takes whether the current source was asked without the range that it had refused.
+    /// Returns whether the last request left out a refused range, and ends the omission.
     mutating func endOmission() -> Bool {
         defer { states[current].omitsRange = false }
         return states[current].omitsRange
     }
 
-    /// Counts retries from 0 again, because bytes came.
+    /// Counts retries from 0 again, because enough bytes came.
     mutating func progressed() { (retries, waited) = (0, 0) }
 
     /// Ends the current source for this run.
@@ -71,7 +71,7 @@ struct SourceChoice: ~Copyable, Sendable {
         states[position].ending == nil && states[position].resumes
     }
 
-    /// The other sources that may be asked for ranges over a connection of their own.
+    /// The positions of the other sources that may fetch ranges over a connection of their own.
     var othersThatGiveRanges: [Int] {
         states.indices.filter {
             $0 != current && givesRanges($0) && states[$0].source.url.scheme != .file
@@ -99,16 +99,19 @@ extension SourceChoice {
         failedInRound.insert(current)
     }
 
-    /// Moves to the next source that did not fail since the last wait and whose host may be asked.
+    /// Chooses the source of the next request, and the wait before the request.
     ///
-    /// If there is none, the transfer waits, and then asks the first source whose host may be asked
-    /// by then. Nil when all sources have ended, or were tried often enough. Otherwise the wait in
-    /// milliseconds, and as which try of all sources the next one counts; nil where it is made at once.
+    /// The next source is one that did not fail since the last wait, and whose host may be asked.
+    /// If no source is left, the transfer waits. Then it asks the first source whose host may be
+    /// asked by then. The result is nil if all sources have ended, or if they were tried often
+    /// enough.
     ///
     /// - Parameters:
     ///   - after: the number of seconds for which the server asks to be left alone.
-    ///   - isAtOnce: whether no wait is needed where no other source is left.
-    ///   - stays: whether the current source is asked again, at once.
+    ///   - isAtOnce: whether the transfer needs no wait if no other source is left.
+    ///   - stays: whether the current source is asked again at once.
+    /// - Returns: `wait`: milliseconds. `number`: the number of the next try, counted in rounds of
+    ///   all sources; nil if the next request is made at once.
     mutating func moveOn(
         after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false, _ policy: TransferPolicy
     ) -> (wait: Int64, number: Int?)? {
@@ -125,7 +128,7 @@ extension SourceChoice {
         waited += backOff
         let wait = max(backOff, live.map { states[$0].closedFor }.min() ?? 0)
         let open = live.filter { states[$0].closedFor <= wait }
-        // A source whose host was left alone so far had no chance yet.
+        // A source that did not fail in this round had no chance yet, because its host was closed.
         current = open.first { !failedInRound.contains($0) } ?? open.first ?? current
         failedInRound = []
         return (wait, retries + 1)
@@ -141,8 +144,9 @@ extension SourceChoice {
         }
     }
 
-    /// Moves to another source, because the host of the current one does not answer; returns
-    /// whether there is one.
+    /// Moves to another source, because the current source's host does not answer.
+    ///
+    /// Returns false if no other source may be asked at once.
     mutating func moveElsewhere() -> Bool {
         let current = current
         guard let next = firstOpen(where: { $0 != current }) else { return false }
@@ -153,8 +157,8 @@ extension SourceChoice {
 
     /// Leaves the current source, because its host is not asked for `wait` milliseconds.
     ///
-    /// Returns nil if another source may be asked now, and otherwise the milliseconds until the
-    /// chosen one may be asked.
+    /// Returns nil if another source may be asked now. Otherwise returns the milliseconds until the
+    /// host of the chosen source may be asked.
     mutating func leave(with error: MirrorError, closedFor wait: Int64) -> Int64? {
         fail(with: error)
         states[current].closedFor = max(1, wait)
@@ -175,7 +179,7 @@ extension SourceChoice {
 // MARK: Errors
 
 extension SourceChoice {
-    /// The error of a refusal, with its source, and without advice.
+    /// Returns the error of a refusal by the current source, without advice.
     func error(_ refusal: ResponseError, of target: Target, attempts: Int, isRetryable: Bool? = nil)
         -> MirrorError
     {
@@ -193,9 +197,9 @@ extension SourceChoice {
         return error
     }
 
-    /// The one error that stands for all sources.
+    /// Returns the one error that stands for all sources, with advice.
     ///
-    /// It is one that may heal, otherwise a wrong digest, otherwise the last.
+    /// It is the first error that may heal, otherwise the first wrong digest, otherwise `last`.
     func finalError(_ last: MirrorError, attempts: Int) -> MirrorError {
         let errors = states.compactMap { $0.ending ?? $0.lastFailure }
         var error =
@@ -207,7 +211,7 @@ extension SourceChoice {
         return error
     }
 
-    /// The advice at the end of the sentence: it holds for every program, so it is no `Remedy`.
+    /// Returns the advice that follows the error. It holds for every program, so it is no `Remedy`.
     private func nextStep(_ error: MirrorError) -> String {
         let count = Set(tried).count
         let scope = count > 1 ? " None of \(count) sources gave the file." : ""
@@ -232,20 +236,20 @@ extension SourceChoice {
     }
 }
 
-/// How long to wait before trying again: exponential back-off with full jitter, from 0.5 s to 30 s.
+/// The waits before retries: exponential back-off with full jitter, from 0.5 s to 30 s.
 ///
-/// Jitter alone may draw only short waits, and retries that end after five seconds do not outlive a
-/// server that restarts. So the last wait makes up for the shortfall of the ones before it: the seven
-/// retries of the default take at least 22 s, and 31 s on average.
+/// Jitter alone may draw only short waits. Retries that end after five seconds do not outlive a
+/// server that restarts. So the last wait makes up for the shortfall of the earlier waits. The
+/// seven retries of the default take at least 22 s, and 31 s on average.
 extension TransferPolicy {
-    /// The ceiling of the first wait in milliseconds; each further one is twice as high.
+    /// The greatest first wait in milliseconds. Each later ceiling is twice as high.
     static let firstCeiling: Int64 = 500
-    /// The highest ceiling in milliseconds.
+    /// The highest ceiling of a wait, in milliseconds.
     static let highestCeiling: Int64 = 30_000
-    /// The least sum of all waits, as a share of its average.
+    /// The least sum of all waits, as a share of the average sum.
     static let leastShare = 0.72
 
-    /// The wait in milliseconds before a retry, counted from 1.
+    /// Returns the wait in milliseconds before a retry. Retries count from 1.
     ///
     /// - Parameters:
     ///   - waited: the sum of the waits so far, in milliseconds.
@@ -258,7 +262,7 @@ extension TransferPolicy {
         return min(max(drawn, leastTotal - waited), longestMilliseconds)
     }
 
-    /// The longest wait that may be drawn for a retry, counted from 1, in milliseconds.
+    /// The greatest wait that may be drawn for a retry, in milliseconds. Retries count from 1.
     private func ceiling(of retry: Int) -> Int64 {
         let exponent = min(max(retry, 1) - 1, 20)
         let doubled = min(Self.firstCeiling << Int64(exponent), Self.highestCeiling)
@@ -270,9 +274,9 @@ extension TransferPolicy {
         return overflow ? .max : max(0, milliseconds)
     }
 
-    /// The least sum of all waits, in milliseconds.
+    /// The least sum of all waits, in milliseconds; 0 unless the policy has 1 to 10 retries.
     ///
-    /// More retries than the default take long enough by themselves.
+    /// More retries take long enough by themselves.
     private var leastTotal: Int64 {
         guard (1...10).contains(retries) else { return 0 }
         let ceilings = (1...retries).reduce(into: Int64(0)) { $0 += ceiling(of: $1) }

@@ -1,21 +1,21 @@
 /// The transfers that wait for a place, each at its host, and the hosts at which one could start.
 ///
-/// Whenever something about a host changes, the host is considered again: it is entered among those
-/// at which a transfer could start, or the time is noted at which one could. So neither the choice
-/// of the next transfer nor the time to the next change needs a look at all hosts.
+/// After each change at a host the queue considers the host again. It enters the host among those
+/// at which a transfer could start, or notes the time at which one could. So the queue finds the
+/// next transfer and the time of the next change without a look at all hosts.
 struct StartQueue: Sendable {
     var hosts: HostTable
-    /// The places that hosts without an answer may hold together, while others have work.
+    /// How many places hosts without an answer may hold together while other hosts have work.
     var unansweredLimit: Int
-    /// Milliseconds of any clock that never goes back.
+    /// The present time in milliseconds, of any clock that never goes back.
     private(set) var now: Int64
-    /// The tickets of the waiting transfers, and their hosts.
+    /// The waiting transfers by their numbers, each with its ticket and host.
     private var waiting: [Int: (ticket: Int, host: Int)] = [:]
-    /// The transfers of which a host took a request and did not answer.
+    /// The transfers of which a host took a request without answering it.
     private var unanswered: Set<Int> = []
     private var lastTicket = 0
     private var ready = ReadyHosts()
-    /// The times at which hosts may be asked again, or may be asked for more.
+    /// The times at which hosts may be asked again, or at which their limits grow.
     private var openings = DelayQueue()
 
     init(_ hosts: HostTable, unansweredLimit: Int, now: Int64) {
@@ -24,8 +24,7 @@ struct StartQueue: Sendable {
         self.now = now
     }
 
-    /// Advances the clock; hosts that no longer need to be left alone may be asked again, and silent
-    /// ones for more.
+    /// Advances the clock, opens hosts whose waits are over, and raises the limits of silent hosts.
     mutating func advance(to now: Int64, hasRead: Bool) {
         self.now = max(self.now, now)
         while let host = openings.popFirst(at: self.now) {
@@ -36,13 +35,15 @@ struct StartQueue: Sendable {
         }
     }
 
-    /// The time at which a host may be asked again, or for more; nil when the passing of time opens none.
+    /// The next time at which a host opens or its limit grows.
+    ///
+    /// `nil` means that the passing of time alone opens no host.
     var nextOpening: Int64? { mutating get { openings.next } }
 
-    /// The number of a host.
+    /// Returns the index of a host in `hosts`.
     mutating func number(of host: Host) -> Int { hosts.number(of: host, now: now) }
 
-    /// Adds a transfer, which waits at its host.
+    /// Adds a transfer, which waits at its host or on its way to another source.
     mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool, isBrief: Bool
     ) {
@@ -57,29 +58,33 @@ struct StartQueue: Sendable {
         reconsider(place)
     }
 
-    /// Where a transfer waits that asks a host.
+    /// Returns the index of the host at which a transfer waits that asks for `host`.
     private func waitingPlace(of transfer: QueuedTransfer, at host: Int) -> Int {
         hosts.states[host].isAway && transfer.hasOthers ? HostTable.nowhere : host
     }
 
-    /// Removes a transfer.
+    /// Removes a transfer from the queue.
     mutating func remove(_ id: Int) {
         if !unanswered.isEmpty { unanswered.remove(id) }
         // A removed transfer must not look like one that could start.
         if let host = waiting.removeValue(forKey: id)?.host { reconsider(host) }
     }
 
-    /// Removes and returns the transfer that starts next, and its host; nil when none can start.
+    /// Removes and returns the transfer that starts next, and its host.
+    ///
+    /// Returns nil if no transfer can start.
     mutating func popFirst() -> (transfer: QueuedTransfer, host: Int)? {
         guard let host = bestHost(), let transfer = popFirst(at: host) else { return nil }
         waiting[transfer.id] = nil
         return (transfer, host)
     }
 
-    /// Removes the transfer that starts next at a host.
+    /// Removes and returns the transfer that starts next at a host.
     ///
-    /// A host that takes requests and answers none gets one from anywhere in its queue: addresses
-    /// that hang often stand side by side in a list.
+    /// Returns nil if no transfer waits there.
+    ///
+    /// A host that takes requests without answering gets a transfer from anywhere in its queue.
+    /// URLs that hang often stand side by side in a list.
     private mutating func popFirst(at host: Int) -> QueuedTransfer? {
         if hosts.states[host].isMute {
             let jitter = hosts.jitter
@@ -92,7 +97,7 @@ struct StartQueue: Sendable {
         return hosts.states[host].waiting.popFirst(untriedFirst: untriedFirst)
     }
 
-    /// Whether a transfer must not ask a host again before others have asked it.
+    /// Whether a transfer must let untried transfers ask a host first, because it went unanswered.
     mutating func givesWay(_ id: Int, at host: Int) -> Bool {
         guard hosts.states[host].isMute, unanswered.contains(id) else { return false }
         dropEnded(host)
@@ -114,17 +119,17 @@ struct StartQueue: Sendable {
         return other.host
     }
 
-    /// Whether a transfer could start at a host of a kind.
+    /// Whether a transfer could start at a host of this kind.
     mutating func hasCandidate(_ kind: ReadyHosts.Kind) -> Bool {
         ready.first(kind, hosts.states) != nil
     }
 
-    /// Whether a transfer could start.
+    /// Whether a transfer could start at any host.
     var hasCandidate: Bool {
         mutating get { ReadyHosts.Kind.allCases.contains { hasCandidate($0) } }
     }
 
-    /// Whether a transfer waits at a host.
+    /// Whether a transfer waits for a place at a host.
     mutating func isWaitedFor(_ host: Int) -> Bool {
         dropEnded(host)
         return !hosts.states[host].waiting.isEmpty
@@ -146,7 +151,7 @@ extension StartQueue {
         reconsider(host)
     }
 
-    /// Gives a place at a host back, because a transfer's request there is over.
+    /// Gives a place at a host back after a transfer's request there has ended.
     mutating func noteEnd(at host: Int) {
         let isFull = isWaitedFor(host)
         hosts.states[host].pace?.ended(isFull: isFull, now: now)
@@ -160,7 +165,7 @@ extension StartQueue {
         if hosts.answered(host) { reconsider(host) }
     }
 
-    /// Notes a request that ended without a head, and returns its meaning for its host.
+    /// Notes a request that ended without a head. Returns what the failure means for its host.
     mutating func failed(
         _ attempt: (transfer: Int, number: Int, began: Int64), at host: Int,
         _ failure: TransportFailure, last: Int
@@ -169,21 +174,20 @@ extension StartQueue {
         dropEnded(host)
         let silence = hosts.failed(host, failure, of: attempt, last: last, now: now)
         if case .ofTransfer = silence {
-            // A host that answers others, and not this one, may have more requests than it can
-            // serve.
+            // A host that answers other requests but not this one may have more than it can serve.
             if failure.code == .stalled, hosts.states[host].lastAnswered >= attempt.began {
                 backOff(attempt, at: host)
             }
             return silence
         }
-        // Transfers with another source do not wait for this host.
+        // Transfers with another source do not wait for a host that does not answer.
         let others = hosts.states[host].isAway ? takeThoseWithOthers(from: host) : []
         reconsider(host)
         for transfer in others { requeue(transfer, at: host) }
         return silence
     }
 
-    /// Notes that a host had too much to do with a request.
+    /// Halves a host's limit, because the host had too much to do with a request.
     mutating func backOff(
         _ attempt: (transfer: Int, number: Int, began: Int64), at host: Int
     ) {
@@ -199,7 +203,7 @@ extension StartQueue {
         return others
     }
 
-    /// Adds a transfer that waited at a host again, unless it was removed.
+    /// Adds a transfer again that waited at a host, unless the queue has removed it.
     private mutating func requeue(_ transfer: QueuedTransfer, at host: Int) {
         let place = waitingPlace(of: transfer, at: host)
         waiting[transfer.id]?.host = place
@@ -209,8 +213,8 @@ extension StartQueue {
 
     /// Leaves a host alone until a time in milliseconds.
     ///
-    /// When that is too long to wait, transfers get their places all the same, and learn the reason
-    /// from `Dispatcher.admit`.
+    /// If that is too long to wait, its transfers get places all the same. `Dispatcher.admit` then
+    /// refuses them with the reason.
     mutating func hold(_ host: Int, until: Int64, isTooLong: Bool) {
         if isTooLong {
             hosts.states[host].refusedUntil = max(hosts.states[host].refusedUntil, until)
@@ -225,18 +229,18 @@ extension StartQueue {
         for host in hosts.endOutageWaits(at: now) { reconsider(host) }
     }
 
-    /// Changes a host's measurement; a greater number lets other transfers begin.
+    /// Changes a host's pace. A greater limit lets other transfers begin.
     mutating func changePace(of host: Int, _ change: (inout HostPace) -> Void) {
         guard var pace = hosts.states[host].pace else { return }
         let before = pace.limit
         // Written back at once: the table must have one owner while it changes.
         change(&pace)
         hosts.states[host].pace = pace
-        // The first connection sets the time at which the number grows, even if it has not grown.
+        // After the first connection, `growsAt` has a time even if the limit has not changed.
         if pace.limit > before || pace.growsAt != nil { reconsider(host) }
     }
 
-    /// Measures the hosts, if measurement finds the numbers of transfers.
+    /// Updates the measured limits of the hosts.
     mutating func measure() {
         for host in hosts.measure(now: now) { reconsider(host) }
     }
@@ -246,9 +250,9 @@ extension StartQueue {
         enter(host)
     }
 
-    /// Enters a host among those at which a transfer could start now, or notes when one could.
+    /// Enters a host at which a transfer could start now, or notes the time at which one could.
     ///
-    /// The first transfer in its queue must be one that still waits.
+    /// Requires that the first transfer in the host's queue still waits.
     private mutating func enter(_ host: Int) {
         hosts.states[host].stamp += 1
         guard let first = hosts.states[host].nextTransfer else { return }
@@ -270,16 +274,16 @@ extension StartQueue {
 
 /// Hosts at which a transfer could start now if a place were free, best first.
 ///
-/// A host is entered again whenever its state changes. An older entry is recognized by its stamp,
-/// and skipped when it comes up.
+/// Each change at a host makes a new entry. `first` recognizes an older entry by its stamp, and
+/// skips it.
 struct ReadyHosts: Sendable {
-    /// The knowledge of a host that decides which one goes first.
+    /// What is known of a host, which decides which host goes first.
     enum Kind: Sendable, CaseIterable {
-        /// It answers.
+        /// The host answers.
         case known
-        /// No request has asked it yet, or only a few have.
+        /// The host has got no request yet, or only a few.
         case fresh
-        /// It had time already, and has not answered.
+        /// The host had time already, and has not answered.
         case reluctant
     }
 
@@ -304,7 +308,9 @@ struct ReadyHosts: Sendable {
         }
     }
 
-    /// The best host of a kind.
+    /// Returns the best host of a kind, and its first transfer.
+    ///
+    /// Returns nil if no transfer could start at a host of this kind.
     mutating func first(
         _ kind: Kind, _ states: [HostState]
     ) -> (first: QueuedTransfer, host: Int)? {
@@ -328,9 +334,9 @@ struct ReadyHosts: Sendable {
     }
 }
 
-/// Numbers that wait for a time, and which comes next.
+/// Numbers that wait, each until a time, and the one whose time comes next.
 ///
-/// A wait that is replaced or removed stays in the heap, and is skipped when it comes up.
+/// A wait that is replaced or removed stays in the heap. `next` skips it.
 struct DelayQueue: Sendable {
     private struct Delay: Comparable {
         let until: Int64
@@ -351,17 +357,17 @@ struct DelayQueue: Sendable {
         heap.insert(Delay(until: until, id: id))
     }
 
-    /// Removes a wait.
+    /// Removes the wait of a number.
     mutating func remove(_ id: Int) { if !delays.isEmpty { delays[id] = nil } }
 
-    /// Removes and returns the next number whose time has come.
+    /// Removes and returns the next number whose time has come. Returns nil if no time has come.
     mutating func popFirst(at now: Int64) -> Int? {
         guard let until = next, until <= now, let delay = heap.popFirst() else { return nil }
         delays[delay.id] = nil
         return delay.id
     }
 
-    /// The time of the next wait.
+    /// The time at which the next wait ends; nil if no number waits.
     var next: Int64? {
         mutating get {
             while let delay = heap.first {
@@ -372,13 +378,13 @@ struct DelayQueue: Sendable {
         }
     }
 
-    /// Ends the waits that the return of the network ends.
+    /// Ends the waits that were added with `endsWithNetwork`.
     mutating func endWithNetwork(at now: Int64) {
         for (id, delay) in delays where delay.endsWithNetwork { insert(id, until: now) }
     }
 }
 
-/// A binary heap: the first element by an order comes out first.
+/// A binary heap. The first element by the elements' order comes out first.
 package struct PriorityQueue<Element: Comparable> {
     private var heap: [Element] = []
 
@@ -395,7 +401,9 @@ package struct PriorityQueue<Element: Comparable> {
 
     package mutating func popFirst() -> Element? { heap.isEmpty ? nil : remove(at: 0) }
 
-    /// Removes the element at a position of the heap, from 0 to `count - 1`; 0 is the first.
+    /// Removes and returns the element at a position of the heap.
+    ///
+    /// The position is from 0 to `count - 1`; 0 is the first element in the order.
     mutating func remove(at position: Int) -> Element {
         let last = heap.removeLast()
         guard position < heap.count else { return last }

@@ -1,4 +1,4 @@
-/// A failure of the transport: no response, or half of one.
+/// A failure of the transport: no response came, or only a part of one.
 package struct TransportFailure: Sendable, Hashable, Error {
     /// The kind of failure.
     package var code: FailureCode
@@ -10,13 +10,13 @@ package struct TransportFailure: Sendable, Hashable, Error {
     package var wasSent: Bool
     /// Whether the server may have refused the offered protocol, and not this client.
     ///
-    /// This is a handshake that failed, but not because of a certificate (RFC 7301 §3.2).
+    /// True for a handshake that failed for another reason than a certificate (RFC 7301 §3.2).
     package var mayBeProtocol: Bool
     /// Whether another request was under way on the same connection of HTTP/1.1.
     ///
-    /// An answer may belong to either of them.
+    /// Then an answer may belong to either request.
     package var isMisplaced = false
-    /// Whether the connection broke by the rules of HTTP/2.
+    /// Whether the connection broke because of an error in HTTP/2.
     package var isOfHTTP2 = false
 
     /// Takes the kind and the cause.
@@ -31,14 +31,14 @@ package struct TransportFailure: Sendable, Hashable, Error {
         self.mayBeProtocol = mayBeProtocol
     }
 
-    /// A source of which fewer than 1 KiB a second came for so many seconds.
+    /// A source sent fewer than 1 KiB a second for this many seconds.
     package static func stalled(seconds: Int64) -> TransportFailure {
         TransportFailure(
             .stalled, "fewer than 1 KiB a second came for \(seconds) s",
             isPassing: true, wasSent: true)
     }
 
-    /// A request on a connection of HTTP/1.1 that another request uses at the same time.
+    /// A request went out on a connection of HTTP/1.1 that another request was using.
     package static func misplaced(wasSent: Bool) -> TransportFailure {
         var failure = TransportFailure(
             .connectionLost, "several requests were under way on one connection of HTTP/1.1",
@@ -47,7 +47,7 @@ package struct TransportFailure: Sendable, Hashable, Error {
         return failure
     }
 
-    /// The end of a connection that should have ended a body of unknown length, and may have cut it.
+    /// The connection ended a body without a length, and may have cut the body.
     static func cutUnseen(at length: Int64) -> TransportFailure {
         TransportFailure(
             .connectionLost,
@@ -55,7 +55,7 @@ package struct TransportFailure: Sendable, Hashable, Error {
             isPassing: true, wasSent: true)
     }
 
-    /// The end of a response that promised more bytes.
+    /// A response ended before all the bytes that it promised.
     static func cutShort(at length: Int64, of end: Int64) -> TransportFailure {
         TransportFailure(
             .connectionLost, "the connection ended after \(length) of \(Counted(end, "byte"))",
@@ -63,10 +63,9 @@ package struct TransportFailure: Sendable, Hashable, Error {
     }
 }
 
-/// The reasons for which a transfer refuses bytes, or leaves a source, without a response that says
-/// so.
+/// The reasons for which a transfer refuses bytes or a source, beyond what one response says.
 extension ResponseError {
-    /// A host asked to be left alone for longer than a transfer waits; no request was made.
+    /// A host asked to be left alone for longer than a transfer waits, so no request was made.
     static func heldOff(seconds: Int64, _ policy: TransferPolicy) -> ResponseError {
         ResponseError(
             .retryAfterTooLong,
@@ -74,7 +73,7 @@ extension ResponseError {
                 + "\(policy.longestWait) s")
     }
 
-    /// A response asks for more patience than a transfer has.
+    /// A response asks for a longer wait than the policy allows.
     func asking(forSeconds seconds: Int64, _ policy: TransferPolicy) -> ResponseError {
         ResponseError(
             .retryAfterTooLong,
@@ -91,7 +90,10 @@ extension ResponseError {
                 + outage.failure.cause)
     }
 
-    /// A response has more bytes than `limit`, which it announced or which is set.
+    /// A response has more bytes than `limit`.
+    ///
+    /// - Parameter isDeclared: whether the response or the manifest announced the limit. Otherwise
+    ///   it is the size limit of the policy.
     static func tooManyBytes(limit: Int64, isDeclared: Bool) -> ResponseError {
         let cause =
             isDeclared
@@ -108,9 +110,9 @@ extension ResponseError {
             expected: String(total), actual: String(length))
     }
 
-    /// The same failure, of a transfer that received `wasted` bytes of a file in vain.
+    /// The same error for a transfer that received `wasted` bytes of a file in vain.
     ///
-    /// - Parameter reason: why it could not go on where it was.
+    /// - Parameter reason: why the transfer could not continue the bytes that it had.
     func afterWaste(of wasted: Int64, total: Int64, _ reason: String) -> ResponseError {
         var refusal = self
         refusal.cause +=

@@ -8,24 +8,26 @@
 ///                 ├──────────┘                      │                    │
 ///                 └── wait ←── interrupted, 503 ────┴────────────────────┘
 ///
-/// The rules: a failing source is left for the next one before any wait. A connection that broke
-/// after it brought bytes is made again at once. Starting over costs no retry, but happens only
-/// twice for each source; then that source is asked without a range. No source sends more than two
-/// whole bodies in one run, and bytes that cannot be resumed are received three times at most.
+/// A transfer leaves a failing source for the next source before any wait. If a connection breaks
+/// after it brought bytes, the machine repeats the request at once. Starting over costs no retry,
+/// but happens only twice for each source. After that the source is asked without a range. No
+/// source sends more than two whole bodies in one run, and bytes that cannot be resumed are
+/// received three times at most.
 ///
-/// It has a part for each question: `SourceChoice` which source is asked next, `TransferRequests` for
-/// what, `BytesInHand` what there is, and whether complete bytes are right.
+/// The machine has a struct for each question. `SourceChoice` decides which source is asked next.
+/// `TransferRequests` decides what it is asked for. `BytesInHand` knows which bytes came, and
+/// whether complete bytes are right.
 package struct TransferMachine: ~Copyable, Sendable {
     let file: WantedFile
     var sources: SourceChoice
     var asking: TransferRequests
     var bytes: BytesInHand
-    /// Whether the one clean download after a mismatch was begun.
+    /// Whether the one clean download after a mismatch has begun.
     ///
     /// It follows a mismatch for which no single source could be blamed.
     private(set) var wasCleaned = false
 
-    /// Takes all that is known before the first request; there is at least one source.
+    /// Takes all that is known before the first request. There is at least one source.
     package init(
         target: Target, sources: [CandidateSource], isPost: Bool = false,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
@@ -54,7 +56,7 @@ package struct TransferMachine: ~Copyable, Sendable {
     /// Digests that servers sent for the bytes in hand.
     package var sentDigests: [Digest] { bytes.sentDigests }
 
-    /// The first action.
+    /// Returns the first action, and drops a part that is longer than the file.
     package mutating func begin() -> TransferAction {
         if let part, let total = knownTotal, part.length > total {
             bytes.dropPart()
@@ -64,13 +66,14 @@ package struct TransferMachine: ~Copyable, Sendable {
         return TransferAction(request())
     }
 
-    /// Continues after a wait; credentials that were waited for did not come.
+    /// Continues after a wait. If the wait was for credentials, they did not come.
     package mutating func waited() -> TransferAction {
         endRenewal().map { end($0) } ?? TransferAction(request())
     }
 
-    /// Continues with other credentials, or without any for the reason that is given; nil where the
-    /// transfer does not wait for credentials any more.
+    /// Continues with other credentials. Returns nil if the transfer does not wait for credentials.
+    ///
+    /// - Parameter reason: why no other credentials were supplied; nil if they were.
     package mutating func renewed(without reason: String?) -> TransferAction? {
         guard var refusal = endRenewal() else { return nil }
         guard let reason else { return renewed(after: refusal) }
@@ -78,16 +81,18 @@ package struct TransferMachine: ~Copyable, Sendable {
         return end(refusal)
     }
 
-    /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
+    /// Notes for how many milliseconds each source's host must not be asked, in the sources' order.
     package mutating func know(closedFor: [Int64]) { sources.know(closedFor: closedFor) }
 
-    /// Takes what is known of the protocols that a source's host speaks.
+    /// Notes what is known of the protocols that a source's host speaks.
     package mutating func know(_ protocols: HostProtocols, of source: Int) {
         sources.states[source].protocols.learn(protocols)
     }
 
-    /// The next request, over a protocol that its host speaks by what other transfers have found since
-    /// it was decided.
+    /// Returns the next request, over a protocol that its host speaks.
+    ///
+    /// Other transfers may have found the protocols of the host after the machine planned the
+    /// request.
     package mutating func adapted(to protocols: HostProtocols) -> RequestPlan {
         know(protocols, of: asking.plan.source)
         return asking.setProtocol(sources, isPost: file.isPost)
@@ -97,10 +102,10 @@ package struct TransferMachine: ~Copyable, Sendable {
 // MARK: Responses
 
 extension TransferMachine {
-    /// Evaluates the head of a response.
+    /// Judges the head of a response, and returns the next action.
     package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
         if asking.plan.isRefused(by: head.status) { return askOverAnotherProtocol() }
-        // The connection is another host's: a connection of its own leads to the right one.
+        // The connection leads to another host. A connection of its own leads to the right one.
         if head.status == 421, !file.isPost, let action = askUnshared() {
             return action
         }
@@ -163,10 +168,10 @@ extension TransferMachine {
 // MARK: Bodies
 
 extension TransferMachine {
-    /// Reacts to a body that ended well; the part in hand is `length` bytes long now.
+    /// Handles a body that ended well. The part has `length` bytes now.
     ///
-    /// - Parameter isCut: whether the connection of TLS ended without close_notify. Then the server may
-    ///   not have ended a body without a length (RFC 9112 §9.8).
+    /// - Parameter isCut: whether the TLS connection ended without close_notify. Then the end of
+    ///   the connection may have cut a body without a length (RFC 9112 §9.8).
     package mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
         if isCut, reception.framing == .unbounded, lacksProofOfLength {
@@ -189,14 +194,17 @@ extension TransferMachine {
         return self.end(.wrongLength(length, of: total), dropsPart: true)
     }
 
-    /// Reacts to more bytes than the reception's limit allows.
+    /// Handles more bytes than the reception's limit allows.
     package mutating func exceeded(limit: Int64) -> TransferAction {
         let isDeclared = file.expectation.size != nil || reception?.total != nil
         bytes.breakOff()
         return end(.tooManyBytes(limit: limit, isDeclared: isDeclared), dropsPart: true)
     }
 
-    /// Decides about the hashed bytes; declared pieces were compared with their digests.
+    /// Accepts or refuses the complete bytes by their size and digests.
+    ///
+    /// The declared pieces were compared before; `piecesHold` has the result, or nil without
+    /// pieces.
     ///
     /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
     ///   and sha256.
@@ -249,9 +257,10 @@ extension TransferMachine {
 // MARK: Pauses
 
 extension TransferMachine {
-    /// Whether a request that is broken off now loses nothing: a later one gets the rest.
+    /// Whether breaking the request off now loses no bytes, because a later request gets the rest.
     ///
-    /// - Parameter held: the number of bytes in hand. If none is missing, the body ends by itself.
+    /// - Parameter held: the number of bytes in hand. If no byte is missing, the body ends by
+    ///   itself.
     package func mayBreakOff(held: Int64) -> Bool {
         if file.isPost { return false }
         guard held > 0, let part, let reception else { return reception == nil || held == 0 }
@@ -259,7 +268,7 @@ extension TransferMachine {
             && mayResume(part, from: sources.current)
     }
 
-    /// Breaks the request off; the next one continues with the `length` bytes in hand.
+    /// Breaks the request off. The next request continues with the `length` bytes in hand.
     package mutating func brokenOff(length: Int64?) -> TransferAction {
         progressed(to: length)
         bytes.breakOff()
@@ -270,14 +279,14 @@ extension TransferMachine {
 // MARK: Failures
 
 extension TransferMachine {
-    /// Whether a failure says only that the host may speak another protocol.
+    /// Whether a failure means only that the host may speak another protocol.
     package func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
         bytes.reception == nil && asking.plan.isRefused(by: failure)
     }
 
-    /// Reacts to a failure of the transport, before a response or amid a body.
+    /// Handles a failure of the transport, before a response or amid a body.
     ///
-    /// - Parameter length: the present length of the part in hand, where there is one.
+    /// - Parameter length: the present length of the part; nil without a part.
     package mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
     {
         let hasProgressed = progressed(to: length)
@@ -306,10 +315,10 @@ extension TransferMachine {
         return action
     }
 
-    /// Continues after a request without an answer, to a host that answers no one else either.
+    /// Continues after a request without an answer, to a host that answers no other request either.
     ///
-    /// The time of the next try applies to all transfers that need the host. The next source comes
-    /// first.
+    /// The machine moves to the next source first. The time of the next try applies to all
+    /// transfers that need the host.
     ///
     /// - Parameter wait: the time until the host is tried again, in milliseconds.
     package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
@@ -321,10 +330,10 @@ extension TransferMachine {
         return leave(refusal, closedFor: wait)
     }
 
-    /// Ends the source, because its host gave no answer in all of its tries.
+    /// Ends the source for this run, because its host gave no answer in all of its tries.
     ///
-    /// - Parameter wasAsked: whether this transfer's request was the last try; otherwise it was not
-    ///   made.
+    /// - Parameter wasAsked: whether this transfer's request was the last try. Otherwise the
+    ///   request was not made.
     package mutating func hostIsDown(
         _ host: String, _ outage: Outage, wasAsked: Bool
     ) -> TransferAction {
@@ -333,7 +342,7 @@ extension TransferMachine {
         return end(.hostIsDown(host, outage), isRetryable: outage.failure.isPassing)
     }
 
-    /// Ends the source, because its host asked to be left alone for longer than we wait.
+    /// Ends the source for this run, because its host wants no requests for too long.
     ///
     /// The request was not made.
     package mutating func heldOff(seconds: Int64) -> TransferAction {
@@ -341,9 +350,9 @@ extension TransferMachine {
         return end(.heldOff(seconds: seconds, file.policy), isRetryable: true)
     }
 
-    /// Ends the source for a reason found here, before or amid its bytes.
+    /// Ends the source for a reason that mirror found, before or amid the source's bytes.
     ///
-    /// - Parameter length: the present length of the part in hand; nil before the source's bytes.
+    /// - Parameter length: the present length of the part; nil before the source's bytes.
     package mutating func refused(_ refusal: ResponseError, length: Int64? = nil) -> TransferAction
     {
         progressed(to: length)
@@ -351,30 +360,32 @@ extension TransferMachine {
         return checkOfAll(length: length) ?? end(refusal)
     }
 
-    /// The check of bytes that a failure ended when none was missing; nil where some are.
+    /// Returns the check if a failure came after the last byte.
     ///
-    /// Another source could send nothing. The check comes before the move to it, because this source
-    /// is to blame if the bytes are wrong.
+    /// Returns nil if bytes are missing, or if no declared digest could prove them.
+    ///
+    /// Another source could send nothing more. The check comes before the move to it, because the
+    /// current source is to blame if the bytes are wrong.
     private func checkOfAll(length: Int64?) -> TransferAction? {
         length != nil && hasAllPinnedBytes ? TransferAction(.check) : nil
     }
 }
 
-/// The next step of a transfer, and whether it keeps its part.
+/// The next step of a transfer, and what the driver does or notes before it.
 package struct TransferAction: Sendable {
-    /// The next step.
+    /// The step itself.
     package var next: Next
-    /// Whether the part in hand is dropped first.
+    /// Whether the driver drops the part before the step.
     package var dropsPart: Bool
-    /// The event for observers, where there is one: a retry or a restart.
+    /// The event for observers, a retry or a restart; nil without one.
     package var notice: TransferEvent?
-    /// The time for which the server asked that its host be left alone, in seconds.
+    /// For how many seconds the server asked that its host get no requests; nil if it did not.
     package var hostHold: Int64?
-    /// What was learned about the protocols of the requested host.
+    /// What the transfer learned about the protocols of the requested host; nil without news.
     package var protocols: HostProtocols?
     /// Whether the wait follows a lost connection, and ends early when the network comes back.
     package var waitsForNetwork = false
-    /// Whether the wait is for other credentials of the current source, which come as `renewed`.
+    /// Whether the wait is for other credentials of the current source. `renewed` ends the wait.
     package var asksCredentials = false
 
     init(_ next: Next, dropsPart: Bool = false, notice: TransferEvent? = nil) {
@@ -383,21 +394,21 @@ package struct TransferAction: Sendable {
         self.notice = notice
     }
 
-    /// A step of a transfer.
+    /// A step of a transfer, and the method of the machine that the driver calls next.
     package enum Next: Sendable {
-        /// Make a request; `answered` or `interrupted` comes next.
+        /// Make the request. `answered` or `interrupted` comes next.
         case request(RequestPlan)
-        /// Receive the body; `bodyEnded`, `interrupted` or `exceeded` comes next.
+        /// Receive the body. `bodyEnded`, `interrupted` or `exceeded` comes next.
         case receive(Reception)
-        /// Wait for a number of milliseconds; `waited` comes next.
+        /// Wait for this many milliseconds. `waited` comes next.
         case wait(milliseconds: Int64)
-        /// Compare the bytes with the expectation; `checked` comes next.
+        /// Hash the bytes, to compare them with the expectation. `checked` comes next.
         case check
-        /// The bytes are the wanted ones: the end.
+        /// The bytes are the wanted ones. The transfer has ended.
         case accept(Verification, Answer)
-        /// The version at the target is the current one: the end.
+        /// The version at the target is the current one. The transfer has ended.
         case confirm(Answer)
-        /// No source could give the bytes: the end.
+        /// No source could give the bytes. The transfer has ended.
         indirect case fail(MirrorError)
     }
 }
@@ -405,48 +416,50 @@ package struct TransferAction: Sendable {
 /// The state of one source in this run.
 struct SourceState: Sendable {
     let source: CandidateSource
-    /// Why it is not asked again.
+    /// Why the source is not asked again in this run; nil while it may be asked.
     var ending: MirrorError?
-    /// Its last passing failure.
+    /// The source's last failure that may pass.
     var lastFailure: MirrorError?
-    /// How often a part was dropped because of its responses.
+    /// How often a part was dropped because of the source's responses.
     var restarts = 0
-    /// How often the progress of a part that began with its response was counted from 0.
+    /// How often a part that began with the source's response counted its progress from 0.
     var beginnings = 0
-    /// The number of whole bodies that it alone sent, and that were wrong.
+    /// How many wrong whole bodies the source alone sent.
     var wrongBodies = 0
-    /// For how many milliseconds its host must not be requested, as last reported.
+    /// For how many milliseconds the source's host must not be asked, as last reported.
     var closedFor: Int64 = 0
-    /// Whether its requests leave conditions out.
+    /// Whether requests to the source leave conditions out.
     var asksPlainly = false
-    /// The protocols that its host speaks, as far as it is known.
+    /// The protocols that the source's host speaks, as far as known.
     var protocols = HostProtocols()
 
-    /// Whether it answers a range in a way that cannot be used.
+    /// Whether the source answers a range in a way that mirror cannot use.
     var refusesRanges = false
-    /// Whether the request under way leaves the range out, because the one before was refused.
+    /// Whether the request under way leaves the range out, because the last request was refused.
     var omitsRange = false
 
-    /// Its refusal while other credentials are awaited; without any, that is its ending.
+    /// The source's refusal while the transfer waits for other credentials; nil otherwise.
+    ///
+    /// If no credentials come, the refusal ends the source.
     var awaited: ResponseError?
-    /// Whether other credentials were asked for.
+    /// Whether the transfer has asked for other credentials.
     var hasAskedCredentials = false
 
-    /// Whether it is asked for ranges.
+    /// Whether the source is asked for ranges.
     var resumes: Bool { restarts < 2 && !refusesRanges && !omitsRange }
 }
 
-/// The file that a transfer is to fetch: what is known of it before the first request.
+/// The file that a transfer fetches: what is known of it before the first request.
 struct WantedFile: ~Copyable, Sendable {
     let target: Target
-    /// Whether the first request is a POST; its response is never resumed, nor asked for again.
+    /// Whether the first request is a POST. Its response is never resumed, nor asked for again.
     let isPost: Bool
     let expectation: Expectation
     let policy: TransferPolicy
     /// The version at the target, which a server may confirm; nil for a POST.
     let local: LocalVersion?
 
-    /// The version that the bytes of a response belong to.
+    /// Returns the version that the bytes of a response belong to.
     func identity(of reception: Reception) -> PartIdentity {
         if isPost { return .anonymous }
         if let pin = expectation.pin { return .digest(pin) }

@@ -1,5 +1,4 @@
-/// The moves of a transfer: ask the current source, start over there, move on to another source at
-/// once or after a wait, fail.
+/// The moves of a transfer: ask, start over, go to another source at once or after a wait, fail.
 extension TransferMachine {
     /// The size of the whole file, as declared or as promised by the part's response.
     var knownTotal: Int64? { bytes.total(of: file) }
@@ -9,17 +8,17 @@ extension TransferMachine {
         knownTotal == nil && file.expectation.isUnbounded && bytes.sentDigests.isEmpty
     }
 
-    /// Whether no byte is missing, and a declared digest says whether they are right.
+    /// Whether no byte is missing, and a declared digest can show whether the bytes are right.
     var hasAllPinnedBytes: Bool {
         bytes.part.map { $0.length == knownTotal && $0.isPinned(by: file) } ?? false
     }
 
-    /// The error of a refusal by the current source, and without advice.
+    /// Returns the error of a refusal by the current source, without advice.
     func failure(_ refusal: ResponseError, isRetryable: Bool? = nil) -> MirrorError {
         sources.error(refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
     }
 
-    /// Notes the part's length; returns whether it grew enough to count retries from 0 again.
+    /// Notes the part's length. Returns whether the part grew enough to count retries from 0 again.
     @discardableResult
     mutating func progressed(to length: Int64?) -> Bool {
         let hasProgressed = bytes.progressed(to: length)
@@ -29,10 +28,10 @@ extension TransferMachine {
 
     /// Begins the part with the first body of a file.
     ///
-    /// If a request can resume the new part, its progress counts from 0: it may come in pieces,
-    /// however long the part before it was. If none can, the greatest length of the run counts, since
-    /// each attempt would bring the same bytes. A source that changes its file again and again sends
-    /// new bytes each time, so it may begin only so often.
+    /// If a request can resume the new part, its progress counts from 0, however long the part
+    /// before it was. The new part may come in pieces. If no request can resume it, the greatest
+    /// length of the run counts, because each attempt would bring the same bytes. A source that
+    /// changes its file again and again sends new bytes each time, so `mostBeginnings` limits it.
     mutating func begin(_ reception: Reception, identity: PartIdentity, answer: Answer) {
         bytes.begin(reception, identity: identity, answer: answer)
         guard let part = bytes.part, mayResume(part),
@@ -42,29 +41,30 @@ extension TransferMachine {
         bytes.countFromStart()
     }
 
-    /// How often the parts that begin with a source make progress from 0: once, and once for each
-    /// restart after which the source is still asked for ranges.
+    /// How often the parts that begin with one source may count their progress from 0.
+    ///
+    /// Once, and once for each restart after which the source is still asked for ranges.
     static let mostBeginnings = 3
 }
 
 // MARK: Requests
 
 extension TransferMachine {
-    /// A new request to the current source, or the check of a part that needs no request.
+    /// Returns a new request to the current source, or the check of a part that needs no request.
     mutating func request() -> TransferAction.Next {
         if hasAllPinnedBytes { return .check }
         asking.restart(at: sources, isPost: file.isPost)
         return hop()
     }
 
-    /// The same request at the place that redirects have led to.
+    /// Returns the next request at the URL that redirects have led to.
     mutating func hop() -> TransferAction.Next {
         let plan = asking.next(to: sources, for: file, after: bytes)
         sources.noteRequest()
         return .request(plan)
     }
 
-    /// Drops the part, and asks the same source again; no retry is spent.
+    /// Drops the part, and asks the same source again. This costs no retry.
     mutating func startOver(_ refusal: ResponseError) -> TransferAction {
         sources.states[sources.current].restarts += 1
         let notice = TransferEvent.restart(
@@ -75,8 +75,8 @@ extension TransferMachine {
 
     /// Continues after a range that ended before the file does.
     ///
-    /// One that brings less than 16 KiB, and less than was asked for, counts as a try: a server may
-    /// send one byte for each request.
+    /// A range with less than 16 KiB that is shorter than the requested range counts as a failed
+    /// try. Without this rule, a server could send one byte for each request.
     mutating func continueRange(from reception: Reception, length: Int64) -> TransferAction {
         let asked = asking.plan.end ?? knownTotal ?? .max
         guard length < asked,
@@ -90,18 +90,18 @@ extension TransferMachine {
             after: nil)
     }
 
-    /// Drops the part, and asks the same source without ranges from now on; no retry is spent.
+    /// Drops the part, and asks the same source without ranges from now on. This costs no retry.
     mutating func askWhole(_ refusal: ResponseError) -> TransferAction {
         sources.states[sources.current].refusesRanges = true
         return startOver(refusal)
     }
 
-    /// Asks the current source again, over the protocol that it chooses.
+    /// Asks the current source again, and lets its server choose the protocol.
     ///
     /// A long body is requested over HTTP/1.1. The few servers that do not speak it abort the
-    /// handshake (RFC 7301 §3.2), close the connection, answer in their own protocol, or say so.
-    /// Such a server is asked once more, at once, and chooses the protocol from then on. That is no
-    /// retry.
+    /// handshake (RFC 7301 §3.2), close the connection, answer in their own protocol, or say so in
+    /// their status. Such a server is asked once more at once, and from then on chooses the
+    /// protocol. This costs no retry.
     mutating func askOverAnotherProtocol() -> TransferAction {
         sources.states[sources.current].protocols.refusesHTTP1 = true
         return askWithNewProtocols()
@@ -109,7 +109,7 @@ extension TransferMachine {
 
     /// Asks the current source again, over a connection that no other request shares.
     ///
-    /// That is no retry. Returns nil where its requests share no connection already.
+    /// This costs no retry. Returns nil if the source's requests share no connection anyway.
     mutating func askUnshared() -> TransferAction? {
         guard !sources.states[sources.current].protocols.forbidsSharing else { return nil }
         sources.states[sources.current].protocols.forbidsSharing = true
@@ -126,10 +126,14 @@ extension TransferMachine {
 // MARK: Credentials
 
 extension TransferMachine {
-    /// How long other credentials are waited for, in milliseconds; a person may have to log in.
+    /// How long a transfer waits for other credentials, in milliseconds.
+    ///
+    /// The wait is long because a person may have to log in.
     private static let longestRenewal: Int64 = 300_000
 
-    /// Waits for other credentials after a 401, once for each source; without any, that is its end.
+    /// Waits for other credentials after a 401, once for each source.
+    ///
+    /// Ends the source at once if the program can supply no others.
     mutating func askCredentials(_ refusal: ResponseError) -> TransferAction {
         let state = sources.states[sources.current]
         guard !state.hasAskedCredentials, state.source.mayRenewCredentials,
@@ -142,12 +146,12 @@ extension TransferMachine {
         return action
     }
 
-    /// Ends the wait for other credentials; returns the source's refusal, or nil where there was no wait.
+    /// Ends the wait for credentials. Returns the refusal that began it; nil if there was no wait.
     mutating func endRenewal() -> ResponseError? {
         sources.states[sources.current].awaited.take()
     }
 
-    /// Asks the source again with other credentials.
+    /// Asks the current source again with other credentials.
     mutating func renewed(after refusal: ResponseError) -> TransferAction {
         let notice = TransferEvent.retry(
             cause: failure(refusal, isRetryable: true), attempt: asking.count,
@@ -159,11 +163,11 @@ extension TransferMachine {
 // MARK: Failures
 
 extension TransferMachine {
-    /// Continues after a failure that may pass: with the next source first, then with a wait.
+    /// Continues after a failure that may pass: with the next source, or after a wait.
     ///
     /// - Parameters:
     ///   - after: the number of seconds for which the server asks to be left alone.
-    ///   - isAtOnce: whether no wait is needed where no other source is left.
+    ///   - isAtOnce: whether the transfer needs no wait if no other source is left.
     ///   - stays: whether the current source is asked again, and no other.
     mutating func retry(
         _ refusal: ResponseError, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
@@ -194,7 +198,7 @@ extension TransferMachine {
         return action
     }
 
-    /// Moves to the source whose turn it is now or later, or fails when there is none.
+    /// Moves to the source that is asked next, at once or after a wait. Fails if there is none.
     private mutating func moveOn(
         from error: MirrorError, after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
@@ -208,7 +212,7 @@ extension TransferMachine {
             tries == nil ? request() : .wait(milliseconds: turn.wait), notice: notice)
     }
 
-    /// Leaves the current source, whose host is not asked for `wait` milliseconds.
+    /// Leaves the current source, because its host is not asked for `wait` milliseconds.
     mutating func leave(_ refusal: ResponseError, closedFor wait: Int64) -> TransferAction {
         let error = failure(refusal, isRetryable: true)
         let attempts = asking.count
@@ -221,8 +225,9 @@ extension TransferMachine {
                 waitMilliseconds: wait ?? 0))
     }
 
-    /// Moves to another source, because the host of the current one does not answer and the request
-    /// was not made; nil when no other source is left, and the transfer has to wait for the host.
+    /// Moves to another source before the request is made, because the host does not answer.
+    ///
+    /// Returns nil if no other source may be asked. The transfer then waits for the host.
     package mutating func elsewhere() -> TransferAction? {
         guard sources.moveElsewhere() else { return nil }
         asking.takeBack()
@@ -237,13 +242,15 @@ extension TransferMachine {
 // MARK: Bytes that are received again
 
 extension TransferMachine {
-    /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
+    /// Gives up a source that would send the file a fourth time.
     ///
-    /// Where another source is left, only the current one is given up.
+    /// No request can resume its bytes, so each failure would make it send all bytes again. If
+    /// another source is left, the transfer moves to it; otherwise the transfer fails. Returns nil
+    /// if the transfer may go on.
     mutating func failForWaste(_ refusal: ResponseError) -> TransferAction? {
         guard let part = bytes.part, part.length > 0, !mayResume(part) else { return nil }
         let total = knownTotal ?? bytes.greatestLength
-        // Twice a total that a server promises may be more than a number holds.
+        // The subtraction avoids an overflow: a server may promise a total of nearly `Int64.max`.
         guard bytes.wastedSoFar - total > total else { return nil }
         let error = failure(
             refusal.afterWaste(of: bytes.wastedSoFar, total: total, whyNot(part)),
@@ -259,13 +266,13 @@ extension TransferMachine {
         return fail(with: error)
     }
 
-    /// Whether only the current source can continue the part: another would have to begin again.
+    /// Whether only the current source can continue the part. Another would begin again.
     var continuesOnlyHere: Bool {
         guard let part = bytes.part, !part.isPinned(by: file) else { return false }
         return mayResume(part, from: sources.current)
     }
 
-    /// Why no request can resume a part, and what would help, as the end of a sentence.
+    /// Returns why no request can resume a part, and what would help, as the end of a sentence.
     private func whyNot(_ part: PartState) -> String {
         let isPinned = part.isPinned(by: file)
         let mightGoOn = sources.states.contains {

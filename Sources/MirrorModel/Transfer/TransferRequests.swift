@@ -1,13 +1,13 @@
 /// The requests of a transfer: where redirects have led, and what the next request asks for.
 ///
-/// The range and the conditions of a request follow from the bytes in hand, and from the source
-/// that is asked. A validator goes only to the place that it came from.
+/// The range and the conditions of a request follow from the bytes in hand and from the source. A
+/// validator goes only to the source and URL that it came from.
 struct TransferRequests: ~Copyable, Sendable {
-    /// The last request, or the next one where it is not made yet.
+    /// The plan of the present request, whether or not the driver has made it.
     private(set) var plan: RequestPlan
     /// The number of requests so far.
     private(set) var count = 0
-    /// Whether caches on the way are told to ask the origin.
+    /// Whether requests make caches on the way check with the origin.
     var bypassesCaches = false
     private var redirection: Redirection
 
@@ -16,19 +16,19 @@ struct TransferRequests: ~Copyable, Sendable {
         plan = RequestPlan(source: 0, url: url)
     }
 
-    /// Makes the next request go to the URL of the current source.
+    /// Makes the next request begin at the URL of the current source.
     mutating func restart(at sources: borrowing SourceChoice, isPost: Bool) {
         redirection = Redirection(url: sources.states[sources.current].source.url, isPost: isPost)
     }
 
-    /// Makes the next request go to the place that a redirect leads to; throws if it must not.
+    /// Makes the next request go to where a redirect leads. Throws if the redirect is refused.
     mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant
     ) throws(ResponseError) {
         try redirection.follow(head, to: location, at: now)
     }
 
-    /// Decides about the next request, and counts it.
+    /// Plans the next request, and counts it unless the source is a local file.
     mutating func next(
         to sources: borrowing SourceChoice, for file: borrowing WantedFile,
         after bytes: borrowing BytesInHand
@@ -38,20 +38,20 @@ struct TransferRequests: ~Copyable, Sendable {
         return plan
     }
 
-    /// Decides over which protocol the next request is made, from what is known now.
+    /// Chooses the protocol of the next request again, from what is known now.
     mutating func setProtocol(_ sources: borrowing SourceChoice, isPost: Bool) -> RequestPlan {
         let missing = plan.expectedBytes ?? 0
         TransferRequests.setProtocol(of: &plan, missing: missing, sources, isPost: isPost)
         return plan
     }
 
-    /// Takes the last request back, because it was not made.
+    /// Uncounts the last request, because it was not made.
     mutating func takeBack() { count -= 1 }
 
-    /// Decides over which protocol a request is made that asks for a number of bytes.
+    /// Chooses the protocol of a request that asks for `missing` bytes.
     ///
-    /// Without TLS no protocol is negotiated, and there is no choice. A POST uses HTTP/1.1, because
-    /// only there the end of an answer without a length can be told from a cut, and because a POST
+    /// Without TLS no protocol is negotiated, so there is no choice. A POST uses HTTP/1.1 for two
+    /// reasons. Only there the end of an answer without a length can be told from a cut. And a POST
     /// cannot be made again elsewhere.
     static func setProtocol(
         of plan: inout RequestPlan, missing: Int64, _ sources: borrowing SourceChoice,
@@ -82,7 +82,7 @@ struct TransferRequests: ~Copyable, Sendable {
         return plan
     }
 
-    /// Sets the range and the versions that a request is about.
+    /// Sets the range of a request, and the conditions on the version.
     private func setConditions(
         of plan: inout RequestPlan, _ sources: borrowing SourceChoice,
         _ file: borrowing WantedFile, _ bytes: borrowing BytesInHand
@@ -117,7 +117,7 @@ struct TransferRequests: ~Copyable, Sendable {
         }
     }
 
-    /// Whether a validator may be sent: only to its source, and to the place that answered it.
+    /// Whether a validator may be sent: only to its source, at the URL that answered with it.
     private func mayTell(_ provenance: Provenance) -> Bool {
         redirection.hops == 0 || provenance.answeredBy == redirection.url.withoutSecrets
     }
