@@ -1,6 +1,7 @@
 /// The response to a request, without the bytes of a file.
 package struct ServedAnswer: Sendable, Hashable {
-    /// The body. mirror does not send it for HEAD and with 304, whose heads give its length.
+    /// What the body has.
+    /// mirror does not send a body for HEAD or with 304, but the head gives its length.
     package enum Body: Sendable, Hashable {
         case text([UInt8])
         /// These bytes of the file.
