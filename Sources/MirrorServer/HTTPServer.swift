@@ -102,11 +102,9 @@ package final class HTTPServer: @unchecked Sendable {
         MHD_stop_daemon(daemon)
     }
 
-    /// What has happened to a request. libmicrohttpd keeps the value in a pointer of the request.
-    ///
-    /// `headRead`: the head has been read. `workDone`: a reader has been given the responder's
-    /// work.
+    /// The value of a request's pointer in libmicrohttpd once the head has been read.
     private static let headRead = UInt(1)
+    /// The value of a request's pointer once a reader has been given the responder's work.
     private static let workDone = UInt(2)
 
     private static let access: MHD_AccessHandlerCallback = {
@@ -213,7 +211,7 @@ package final class HTTPServer: @unchecked Sendable {
                 break
             }
             // A short body goes out with the head.
-            // In a segment of its own it would cost more than the copy, at either end.
+            // In a TCP segment of its own, the body would cost both ends more than the copy.
             let isSent = hasBody && answer.status != 304
             if isSent, range.count <= WholeBody.heldBack {
                 response = bytes(of: file, in: range, sha256: answer.sha256)

@@ -99,7 +99,7 @@ extension ExportFormat {
 }
 
 extension Resource {
-    /// Whether npm would look for the package by its sha1, which fails.
+    /// Whether npm would look for the package by its sha1, and so not find it in its cache.
     ///
     /// npm's cache has only the sha512 of a package that was added to it.
     fileprivate var isKnownToNPMBySHA1: Bool {

@@ -14,7 +14,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable, Comparabl
     }
 
     /// Whether an equal value proves the bytes.
-    /// md5 and sha1 do not, because collisions can be made.
+    /// Collisions of md5 and sha1 can be made, so they do not.
     public var isStrong: Bool { self >= .sha256 }
 
     /// Whether the left algorithm is weaker.
@@ -148,7 +148,7 @@ public enum DigestError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Digest {
-    /// Reads the hexadecimal digits of a declared digest. Throws why they are not one.
+    /// Reads the hexadecimal digits of a declared digest. Throws the reason if the text is not one.
     public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestError) {
         if let digest = Digest(algorithm, hex: text) {
             self = digest
@@ -231,9 +231,9 @@ package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 }
 
-/// SHA-256 digests of consecutive pieces of a file; the last piece may be shorter.
+/// SHA-256 digests of consecutive pieces of a file. The last piece may be shorter.
 public struct Pieces: Sendable, Hashable {
-    /// The length of a piece in bytes; greater than 0.
+    /// The length of a piece in bytes. Greater than 0.
     public let length: Int64
     /// The digests one after the other, 32 bytes each, because a large file has very many.
     private let packed: [UInt8]

@@ -12,8 +12,8 @@ package final class Expectation: Sendable {
     package let mediaType: MediaRange?
     /// Whether a `text/html` response is refused, because the target cannot be HTML.
     ///
-    /// True if the resource has no pin, declares no media type, and its extension or its stored
-    /// version shows that it is no HTML page.
+    /// True if the resource has neither pin nor media type, and its extension or stored version is
+    /// not that of an HTML page.
     package let refusesHTML: Bool
 
     /// Creates an expectation from declared values.
@@ -100,7 +100,7 @@ extension LocalVersion: Hashable {
 
 /// How often mirror tries a transfer again, how long it waits, and which bytes it accepts.
 public struct TransferPolicy: Sendable, Hashable {
-    /// How often mirror tries a transfer again after all its sources failed in a passing way.
+    /// How often mirror tries a transfer again after all its sources failed temporarily.
     public var retries = 7
     /// The longest wait before a retry, in seconds. A longer Retry-After fails the source.
     public var longestWait: Int64 = 300

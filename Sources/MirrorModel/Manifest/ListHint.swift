@@ -4,13 +4,13 @@
 public struct ListHint: Sendable, Hashable {
     /// The format. `nil` means that mirror detects the format from the text.
     public var format: ListFormat?
-    /// The URL of the folder for names without a URL. Ends in a slash.
+    /// The URL of the folder with the files for which the list gives no URL. Ends in a slash.
     public private(set) var base: SourceURL?
     /// The name of the list as a manifest. `nil` stands for the stem of its file's name.
     public var name: String?
-    /// The URL of the package index that has files by their digests. Ends in a slash.
+    /// The URL of the package index in which mirror finds files by their digests. Ends in a slash.
     public private(set) var index: SourceURL?
-    /// The URL of the npm registry for packages without a URL. Ends in a slash.
+    /// The URL of the npm registry that has packages without a URL. Ends in a slash.
     public private(set) var registry: SourceURL?
     /// How many levels of folders mirror reads of a directory listing. `nil` stands for 5.
     public var depth: Int?
@@ -92,7 +92,7 @@ extension ListHint {
         return lines.compactMap(\.self).joined(separator: "\n")
     }
 
-    /// Reads the text that `text` returned. Unknown lines are ignored.
+    /// Creates a hint from the text that `text` returned. Unknown lines are ignored.
     package init(text: String) {
         for line in text.split(separator: "\n") {
             guard let (word, value) = line.halves(atFirst: " ") else { continue }

@@ -71,8 +71,7 @@ extension Manifest {
     /// with the number of resources. Throws `MirrorError` with `manifestInvalid` for the first
     /// flaw.
     public func validate() throws(MirrorError) {
-        // A file without a declared name gives the manifest its own name, which need not keep the
-        // rule.
+        // A manifest without a declared name is named after its file, and a file may have any name.
         for text in [name, whereabouts == .code ? owner : nil].compactMap(\.self) {
             if let flaw = ManifestRules.flaw(ofName: text) {
                 throw MirrorError(

@@ -23,7 +23,7 @@ public struct PinFinding: Sendable, Hashable {
         case update(size: Bool, sha256: Bool)
         /// The resource declares its size and its sha256 already.
         case keep
-        /// The resource stays as it is, because the tree has no file to pin it to.
+        /// The resource stays as it is, for this reason.
         case leave(Reason)
         /// The declarations contradict the file. The text says how, as the end of a sentence.
         case contradiction(String)
@@ -156,7 +156,7 @@ public struct PinReport: Sendable {
     /// The resources that lack a declared size or a digest that proves the bytes.
     public var undeclared: [PinFinding] { findings.filter { !$0.isDeclared } }
 
-    /// The resources that stay as they are, because the tree has no file to pin them to.
+    /// The resources that pinning leaves as they are, each for a `Reason`.
     public var left: [PinFinding] {
         findings.filter { if case .leave = $0.outcome { true } else { false } }
     }

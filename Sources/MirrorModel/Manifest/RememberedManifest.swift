@@ -13,8 +13,7 @@ public struct RememberedManifest: Sendable, Hashable {
     public var resources: Int?
     /// When mirror took or last confirmed the last good copy. `nil` means that there is no copy.
     public var copiedAt: Instant?
-    /// When the last sync ended that had work to do, or found another text or place of the
-    /// manifest.
+    /// When the last sync ended that had work to do, or found the manifest changed or moved.
     public var syncedAt: Instant?
 
     /// The kind of a place.

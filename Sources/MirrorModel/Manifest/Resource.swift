@@ -14,7 +14,7 @@ public struct Resource: Sendable, Hashable {
     public var size: Int64?
     /// The size in bytes that a directory listing gives: a hint for the plan, and no proof.
     package var likelySize: Int64?
-    /// The declared digests. Setting them sorts them, strongest first. Empty if none is declared.
+    /// The declared digests, sorted when set, the strongest first. Empty if none is declared.
     public var digests: [Digest] = [] {
         didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
     }
@@ -126,7 +126,7 @@ extension Refresh: CustomStringConvertible {
 
 /// The resources of lists, in which several entries may describe one file.
 ///
-/// They are stored as compactly as in a manifest.
+/// The resources are stored as compactly as in a manifest.
 package struct JoinedResources {
     private var table = ResourceTable()
     /// Resources that were joined, by their positions. Each replaces the one in `table`.

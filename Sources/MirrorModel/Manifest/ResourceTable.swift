@@ -205,7 +205,7 @@ extension ResourceTable {
     }
 }
 
-/// The storage of a table. It splits resources into columns and builds them again.
+/// The storage of a table: splits each resource into columns, and builds the resource again.
 ///
 /// The columns are an object, because tables are copied very often. A copy then counts one
 /// reference. Path, URL and a single digest lie in the arena, one after the other. All other values
@@ -218,9 +218,9 @@ private final class ResourceColumns: @unchecked Sendable {
     private(set) var records = BlockArray<ResourceRecord>()
     /// The kinds: resources without the values that their records and the arena hold.
     private(set) var kinds = InternTable<Resource>()
-    /// The last resource's authority with an empty path. It is the URL in kinds of this authority.
+    /// A URL with the last resource's authority and no path. Kinds have it in place of their URL.
     private var site: SourceURL?
-    /// The order of the paths. `nil` means that no caller had it remembered.
+    /// The order of the paths. `nil` until `rememberOrder` is called.
     var order: PathOrder?
     /// Whether a reader has checked the resources against every rule.
     var isValid = false
@@ -383,7 +383,7 @@ private struct ResourceRecord: Sendable {
     }
 }
 
-/// Numbered values, in which equal values are mostly stored once.
+/// Stores values and numbers them. Equal values are mostly stored once.
 struct InternTable<Value: Hashable & Sendable>: Sendable {
     private(set) var values: [Value] = []
     private var numbers: [Value: Int] = [:]

@@ -1,6 +1,6 @@
 /// The address of a resource's bytes: an absolute http, https or file URL (RFC 3986).
 ///
-/// The parser is strict, and requests are built from the parsed parts, so that the transport cannot
+/// The parser is strict, and mirror builds requests from the parsed parts. So the transport cannot
 /// read another host out of the same text.
 public struct SourceURL: Sendable, Hashable {
     let authority: URLAuthority

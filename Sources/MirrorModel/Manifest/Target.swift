@@ -60,12 +60,13 @@ public struct Target: Sendable {
 public struct TargetError: Error, Sendable, Hashable {
     /// The path.
     public let path: String
-    /// Why it cannot be a target.
+    /// Why the path cannot be a target.
     public let reason: Reason
 
     /// Why a path cannot be a target.
     public enum Reason: Error, Sendable, Hashable {
-        /// The path begins with none of the three areas. The suggestion, if there is one, does.
+        /// The path begins with none of the three areas.
+        /// The suggestion, if any, is a path in an area.
         case outsideAreas(suggestion: String?)
         /// The path begins with `/`.
         case absolute

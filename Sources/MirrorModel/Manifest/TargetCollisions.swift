@@ -39,10 +39,10 @@ extension PathList {
 
     /// The flaws of paths that cannot stand beside each other in one tree.
     ///
-    /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
-    /// hashes occur twice can collide, and only those are compared as text. The search takes targets in
-    /// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
-    /// as new exactly once.
+    /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths
+    /// whose hashes occur twice can collide, so the search compares only such paths as text. The
+    /// search takes targets in the order of their bytes, in which all paths of a folder are
+    /// neighbours. So the search meets each folder as new exactly once.
     package func collisions() -> [ManifestRuleError] {
         let order = sortedOrder
         var known = RepeatedHashes(expecting: order.count)
@@ -272,7 +272,7 @@ package struct TargetDispute: Sendable, Hashable {
     package var given: Claim
     /// The claim of the other manifest.
     package var other: Claim
-    /// The difference between their declarations.
+    /// The difference between the declarations of both manifests.
     package var difference: TargetDifference
     /// Whether both manifests belong to the run. A takeover would then not say which one is meant.
     package var areBothGiven: Bool

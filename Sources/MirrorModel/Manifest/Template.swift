@@ -33,8 +33,9 @@ public struct HeaderField: Sendable, Hashable {
 
     /// Creates a header field from a manifest or a program, after checking its name and value.
     ///
-    /// Throws for a name that is no token or that mirror sets itself, and for a value with a line
-    /// break or another control character. The value of a variable is checked when it is filled in.
+    /// Throws for a name that is no token or that mirror sets itself. Throws for a value with a
+    /// line break or another control character. The value of a variable is checked when it is
+    /// filled in.
     public init(name: String, value: Template) throws(HeaderError) {
         if let flaw = HeaderError.ofName(name) { throw flaw }
         for case .literal(let text) in value.pieces {
@@ -204,7 +205,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HeaderField {
-    /// Whether this field has another name: ASCII letters match in either case (RFC 9110 §5.1).
+    /// Whether a name is this field's name: ASCII letters match in either case (RFC 9110 §5.1).
     public func isNamed(_ other: String) -> Bool {
         name.utf8.count == other.utf8.count
             && zip(name.utf8, other.utf8).allSatisfy {
@@ -237,7 +238,7 @@ extension UInt8 {
 
 /// Values in the order in which they were added. Each key occurs once.
 ///
-/// A long list keeps its keys in a set, so that the time to read it grows only with its length.
+/// A long list keeps its keys in a set, so that a search for a key stays fast.
 package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     /// The values, in their order.
     package private(set) var elements: [Element] = []

@@ -95,9 +95,9 @@ struct URLReference {
     }
 }
 
-// Strict parsing of URLs and references to them (RFC 3986). What a lenient parser would repair is
-// refused with the right spelling, because two parsers that repair differently are how a request
-// ends up at an unchecked host.
+// Strict parsing of URLs and references to them (RFC 3986).
+// mirror refuses what a lenient parser would repair, and names the right spelling. If two parsers
+// repair a text differently, a request can go to an unchecked host.
 
 extension SourceURL {
     /// The greatest length of a URL's text in bytes.
@@ -221,7 +221,7 @@ enum DotSegments {
 }
 
 extension URLReference.Authority {
-    /// Reads `user:password@host:port`; a bracketed host is an IPv6 address (RFC 3986 §3.2).
+    /// Reads `user:password@host:port` (RFC 3986 §3.2). A host in brackets is an IPv6 address.
     init(_ bytes: ArraySlice<UInt8>) throws(SourceURLError.Reason) {
         var rest = bytes
         if let mark = rest.lastIndex(of: UInt8(ascii: "@")) {
@@ -386,7 +386,7 @@ public struct SourceURLError: Error, Sendable, Hashable {
         case missingHost
         /// The host is not valid: a bad name, or a malformed address literal.
         case host(String)
-        /// The host has characters outside ASCII; it must be written in its `xn--` form.
+        /// The host has characters outside ASCII, and is not written in its `xn--` form.
         case hostOutsideASCII(String)
         /// The port is not a number from 1 to 65535.
         case port(String)
@@ -446,8 +446,8 @@ package enum BareHost {
     /// Returns the host, with its port, at the beginning of a reference.
     /// Returns nil if there is none.
     ///
-    /// A text is a host if it has a port, begins with `www.`, or ends in a domain that no folder
-    /// name has.
+    /// A text with a port or with `www.` at its beginning is a host. So is one that ends in a
+    /// domain that no folder name has.
     package static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = Substring(reference.utf8.prefix { $0 != UInt8(ascii: "/") })
@@ -467,7 +467,8 @@ package enum BareHost {
     }
 
     /// Whether the first of several components of a path looks like a host.
-    /// It must be in lower case.
+    ///
+    /// The component must be in lower case.
     static func isHost(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
         if name.starts(with: "www.".utf8) { return dot > 3 }

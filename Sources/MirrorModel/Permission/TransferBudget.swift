@@ -41,7 +41,7 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     /// Returns the beginning of the next period.
     package func renewal(after now: Instant, _ offset: LocalOffset) -> Instant {
         let first = first(of: offset.civil(now))
-        // From the first day of a period, its greatest length leads into the next period.
+        // The first day of a period plus its greatest length lies in the next period.
         let days: Int64 =
             switch period {
             case .day: 1

@@ -60,7 +60,7 @@ public struct PermissionStatus: Sendable, Hashable {
 
     /// Why mirror may fetch nothing now. `nil` means that it may fetch.
     public var deferral: Deferral?
-    /// When the window ends that the deferral waits for.
+    /// The end of the window for which the deferral waits.
     ///
     /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?

@@ -95,8 +95,8 @@ extension ProbeReport {
 
     /// Whether mirror must ask for one byte, because the response to HEAD says too little.
     ///
-    /// Some servers do not know HEAD or forbid it. Others leave fields out of its response that
-    /// they send with the file (RFC 9110 §9.3.2).
+    /// Some servers do not know HEAD or forbid it. Others send fewer header fields with HEAD than
+    /// with the file (RFC 9110 §9.3.2).
     package var needsFirstByte: Bool {
         if !isGood { return [400, 403, 404, 405, 500, 501].contains(status) }
         let hasNoValidator = validators.entityTag == nil && validators.lastModified == nil
@@ -155,7 +155,7 @@ public enum ResumeSafety: Sendable, Hashable {
         case unknownRanges
         /// The server sent no validator at all.
         case noValidator
-        /// The entity tag says that it does not identify every byte.
+        /// The entity tag is weak: it does not identify every byte.
         case weakTag
         /// The entity tag is malformed.
         case malformedTag

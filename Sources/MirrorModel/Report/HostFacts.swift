@@ -1,4 +1,4 @@
-/// What is known of one host: the files that came from it, and what it honours.
+/// Facts about one host: the files that came from the host, and how the host answered.
 public struct HostFacts: Sendable, Hashable {
     /// The host's scheme, name and port, as sources name it.
     public var host: String
@@ -14,7 +14,7 @@ public struct HostFacts: Sendable, Hashable {
     public var resumed = 0
     /// The number of transfers that failed.
     public var failed = 0
-    /// The number of requests that failed in a passing way.
+    /// The number of requests that failed temporarily.
     public var retries = 0
     /// The number of body bytes that arrived.
     public var received: Int64 = 0
@@ -59,7 +59,7 @@ public struct HostFacts: Sendable, Hashable {
     }
 }
 
-/// How far the validators of a version identify it.
+/// How exactly the validators of a version identify the version.
 public enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
     /// One of the validators identifies every byte.
     case strong
@@ -70,7 +70,7 @@ public enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Validators {
-    /// How far the validators identify the version.
+    /// How exactly the validators identify the version.
     public var strength: ValidatorStrength {
         if strong != nil { return .strong }
         return entityTag == nil && lastModified == nil ? .none : .weak

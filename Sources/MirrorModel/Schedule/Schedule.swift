@@ -66,7 +66,7 @@ package struct SchedulePeriod: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// The calendar expression for this period, the same every day or week.
+    /// The calendar expression for this period, with the same times every day or week.
     ///
     /// `nil` means that no calendar expresses the period. systemd makes up for a missed run only if
     /// a calendar expresses the period (systemd.timer(5), Persistent).

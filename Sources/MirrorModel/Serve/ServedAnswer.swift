@@ -1,7 +1,6 @@
 /// The response to a request, without the bytes of a file.
 package struct ServedAnswer: Sendable, Hashable {
-    /// What the body has.
-    /// mirror does not send a body for HEAD or with 304, but the head gives its length.
+    /// The body of a response. For HEAD and with 304 it is not sent, but the head gives its length.
     package enum Body: Sendable, Hashable {
         case text([UInt8])
         /// These bytes of the file.
@@ -73,7 +72,8 @@ extension ServedAnswer {
     private mutating func addValidators(of file: ServedFile) {
         fields += [
             ("ETag", file.entityTag), ("Last-Modified", file.modified.description),
-            // The next sync can change the bytes of a file's name, but never the bytes of a digest.
+            // The next sync can put other bytes at a file's path, but a digest always names the
+            // same bytes.
             (
                 "Cache-Control",
                 file.isNamedByDigest ? "public, max-age=31536000, immutable" : "no-cache"

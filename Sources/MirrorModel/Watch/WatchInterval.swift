@@ -83,7 +83,7 @@ package struct SyncEnd: Sendable, Hashable {
     package var nextDue: NextSync?
     /// Why mirror deferred downloads. `nil` means that it deferred none.
     package var deferral: Deferral?
-    /// When the window ends that the deferral waits for.
+    /// The end of the window for which the deferral waits.
     ///
     /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?

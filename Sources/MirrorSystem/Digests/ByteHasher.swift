@@ -4,7 +4,7 @@ package import MirrorModel
 /// A running digest over consecutive bytes, by OpenSSL's EVP interface (EVP_DigestInit(3ssl)).
 ///
 /// EVP picks the instruction set of the machine. A snapshot gives the digest of the bytes so far
-/// without ending the digest; a part's milestones are made in this way.
+/// without ending the digest. A part's milestones are such snapshots.
 package struct ByteHasher: ~Copyable, @unchecked Sendable {
     // This value alone owns the context, and a ~Copyable value has one owner at a time: the context
     // may move between threads, and two threads never use it at once.
@@ -53,7 +53,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
             let isDone = EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1
             count = isDone ? Int(length) : 0
         }
-        // A digest of another length would be a fault in OpenSSL; the process cannot continue.
+        // Another length would be a fault in OpenSSL. The process cannot continue then.
         guard let digest = Digest(algorithm, bytes: bytes) else {
             preconditionFailure(
                 "EVP_DigestFinal_ex gave \(bytes.count) bytes for \(algorithm)")
@@ -71,13 +71,15 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
 
 /// An algorithm of OpenSSL that is fetched once.
 ///
-/// Without it, each digest would look the algorithm up (crypto(7ossl), on implicit fetching).
+/// Otherwise each digest would look the algorithm up (crypto(7ossl), on implicit fetching).
 private struct Fetched: @unchecked Sendable {
     // The pointer describes an algorithm that is never changed or freed.
     // Several threads may use it at once (EVP_MD_fetch(3ossl)).
     private let pointer: OpaquePointer
 
-    /// Fetches an algorithm, or ends the process: OpenSSL would call a function that is not there.
+    /// Fetches an algorithm by its name, or ends the process.
+    ///
+    /// Without the algorithm, OpenSSL would call a function that is not there.
     private init(_ name: String) {
         guard let pointer = EVP_MD_fetch(nil, name, nil) else {
             fatalError("OpenSSL is set up to provide no \(name) (openssl.cnf(5)).")

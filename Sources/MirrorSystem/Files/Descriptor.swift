@@ -65,10 +65,10 @@ package final class Descriptor: Sendable {
         return done
     }
 
-    /// Reads back bytes that were just written, and throws `EBADMSG` when the file holds others.
+    /// Reads back bytes that were just written. Throws `EBADMSG` if the file holds others.
     ///
-    /// The bytes come from the page cache, so this costs a copy and no read from the disk. It
-    /// exposes a disk or a file system that reported a write but did not perform it.
+    /// The bytes come from the page cache, so the call costs a copy and no read from the disk. The
+    /// call exposes a disk or a file system that reported a write but did not perform it.
     package func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer, path: String
@@ -126,9 +126,11 @@ extension Descriptor {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The most descriptors that are open besides those of transfers.
+    /// The greatest number of open descriptors that do not belong to transfers.
     static let others = 32
-    /// The most descriptors of a server besides those of connections; each thread opens one more file.
+    /// The greatest number of open descriptors in a server that do not belong to connections.
+    ///
+    /// Each thread of the server opens one more file.
     static let othersOfServer = 48
     /// The number of descriptors that a transfer has open, at work and promoted.
     static let each = 4

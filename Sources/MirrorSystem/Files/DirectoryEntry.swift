@@ -9,9 +9,9 @@ package struct DirectoryEntry: Sendable {
     package let folder: Descriptor
     /// The path below the root, for messages and for the index.
     package let path: String
-    /// `text`: ends with the name, and mostly is the path, so that no text is made for the name.
-    /// `nameStart`: the offset of the name in `text`.
+    /// A text that ends with the name. Mostly it is the path, so that no text is made for the name.
     private let text: String
+    /// The offset in bytes of the name in `text`.
     private let nameStart: Int
 
     /// Creates an entry from an open folder and a name in it.

@@ -48,7 +48,7 @@ package func retrying<Value: SignedInteger>(
 
 /// Repeats a call while a signal interrupts it, and returns what the call returned.
 ///
-/// The call returns a negated error number. All calls of that kind handle EINTR here.
+/// The call returns a negated error number. Only this function handles EINTR for such calls.
 func uninterrupted<Value: SignedInteger>(_ body: () -> Value) -> Value {
     while true {
         let result = body()

@@ -115,7 +115,8 @@ package struct FileReplacement {
             offset += Int64(bytes.count)
         }
         if let before {
-            // Only root may change a file's owner; any other user remains the owner.
+            // Only root may change a file's owner.
+            // If another user replaces the file, that user owns the new one.
             _ = fchown(file.number, before.st_uid, before.st_gid)
             try retryingLibc("fchmod", path) { fchmod(file.number, before.st_mode & 0o7777) }
         }

@@ -16,10 +16,10 @@ package struct FileStatus: Sendable, Hashable {
     package let mode: UInt16
     /// The number of the user who owns the file.
     package let user: UInt32
-    /// The file system that holds it.
+    /// The device of the file system that holds the file: major number << 32, and minor number.
     package let device: UInt64
 
-    /// Whether it is a regular file.
+    /// Whether the file is regular.
     package var isFile: Bool { kind == nil }
 
     /// Asks for the status of a name in a folder. The call follows no symbolic link.
@@ -96,10 +96,10 @@ package struct FileStatus: Sendable, Hashable {
 
 /// The type of a file system, which shows how far its locks and flushes reach (statfs(2)).
 package struct FileSystemKind: Hashable {
-    /// The magic number; 0 when the kernel does not report it.
+    /// The magic number. 0 means that the kernel does not report it.
     let magic: Int64
 
-    /// Takes a magic number.
+    /// Creates a type from its magic number.
     package init(magic: Int64) { self.magic = magic }
 
     /// Queries the file system that holds an open file.

@@ -15,7 +15,7 @@ package struct SystemClock: Sendable {
     /// By how much local time is ahead of UTC.
     package var offset: LocalOffset
 
-    /// Takes the system's clocks unless others are given.
+    /// Creates a value with the system's clocks, except for the given ones.
     package init(
         monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
         threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,

@@ -18,9 +18,9 @@ package final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
-        /// `unfinished`: how many pieces of work wait or are being done.
-        /// `started`: how many threads there are for them.
+        /// The number of pieces of work that wait or are being done.
         var unfinished = 0
+        /// The number of threads in the pool, including one that is about to start.
         var started = 0
         var isStopping = false
         /// Whether a thread outside the pool is running the work that waits.
@@ -158,7 +158,7 @@ package final class WorkPool: Workers {
 
 /// A counting semaphore (sem_overview(7)).
 package final class Semaphore: @unchecked Sendable {
-    // Any thread may call sem_post and sem_wait; the pointer never changes.
+    // Any thread may call sem_post and sem_wait, because the pointer never changes.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {
