@@ -5,20 +5,22 @@ package import MirrorModel
 package import MirrorSystem
 internal import Synchronization
 
-/// An HTTP/1.1 server on libmicrohttpd: a few threads with an epoll(7) each, parts of files by sendfile(2).
+/// An HTTP/1.1 server on libmicrohttpd.
 ///
-/// It speaks HTTP and decides nothing: the answers are the responder's.
+/// A few threads have an epoll(7) each, and sendfile(2) sends parts of files. The server speaks
+/// HTTP and decides nothing: its `Responder` gives the answers.
 package final class HTTPServer: @unchecked Sendable {
-    // The daemon is written once, before another thread knows of it, and read by `stop` only.
+    // The daemon is written once, before another thread knows of the server, and only `stop` reads
+    // it.
     private var daemon: OpaquePointer?
     private let responder: any Responder
     private let readers: WorkPool
     private let cancellation = CancellationFlag()
     private let isStopping = Mutex(false)
     private let watch: ConnectionWatch
-    /// The listening socket belongs to the daemon once it runs.
+    /// The listening socket, which belongs to the daemon once the daemon runs.
     private let socket: Int32
-    /// Where it listens, with the port that it got.
+    /// The address of the server, with the port that the system gave.
     package let address: ListenAddress
 
     /// Listens and begins to answer. Throws `MirrorError` with `usage` or `inputOutput`.
@@ -34,7 +36,8 @@ package final class HTTPServer: @unchecked Sendable {
         } catch { throw HTTPServer.sentence(on: error, address) }
         readers = WorkPool(name: "server reads", threads: limits.readers)
         do throws(Errno) {
-            // The library's threads must never read themselves.
+            // The first reader starts now.
+            // Without a reader, libmicrohttpd's threads would do the readers' work.
             try readers.startFirst()
             watch = try ConnectionWatch(requestSeconds: limits.requestSeconds)
         } catch {
@@ -43,7 +46,8 @@ package final class HTTPServer: @unchecked Sendable {
             throw MirrorError(error)
         }
         self.address = ListenAddress(host: address.host, port: port)
-        // Each thread has a share of the connections.
+        // libmicrohttpd divides the connections among its threads, so each thread needs at least
+        // one.
         let connections = max(
             limits.threads,
             Descriptor.connections(
@@ -87,18 +91,20 @@ package final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    /// Closes all connections and ends the threads. Call it once; no work goes on afterwards.
+    /// Closes all connections and ends the threads.
+    /// Call it once. All work has ended when it returns.
     package func stop() {
         isStopping.withLock { $0 = true }
         cancellation.set()
-        // The library must not be stopped while a connection waits for a reader.
+        // libmicrohttpd must not be stopped while a connection waits for a reader.
         readers.stop()
         watch.stop()
         MHD_stop_daemon(daemon)
     }
 
-    /// How often the library has asked about a request, kept where it lets its user keep a pointer.
+    /// The value of a request's pointer in libmicrohttpd once the head has been read.
     private static let headRead = UInt(1)
+    /// The value of a request's pointer once a reader has been given the responder's work.
     private static let workDone = UInt(2)
 
     private static let access: MHD_AccessHandlerCallback = {
@@ -108,15 +114,15 @@ package final class HTTPServer: @unchecked Sendable {
         else { return .NO }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let verb = String(cString: method)
-        // An answer to the head alone closes the connection, which is right only where a body may
-        // follow that the server does not want.
+        // An answer before the body closes the connection.
+        // That is right only for a method whose body the server does not want.
         let isReading = verb == "GET" || verb == "HEAD"
         if isReading, state.pointee == nil {
             state.pointee = UnsafeMutableRawPointer(bitPattern: HTTPServer.headRead)
             return .YES
         }
         if uploaded.pointee > 0 {
-            // The body of a GET means nothing (RFC 9110 §9.3.1).
+            // The body of a GET has no meaning (RFC 9110 §9.3.1).
             uploaded.pointee = 0
             return .YES
         }
@@ -173,13 +179,14 @@ package final class HTTPServer: @unchecked Sendable {
         return .YES
     }
 
-    /// Lets a connection wait while a reader does the work; false while the server stops.
+    /// Suspends a connection while a reader does the work. Returns false if the server is stopping.
     private func wait(
         _ connection: OpaquePointer, for work: @escaping @Sendable (CancellationFlag) -> Void
     ) -> Bool {
-        // The library keeps a suspended connection until it is resumed, by any thread.
+        // libmicrohttpd keeps a suspended connection until any thread resumes it.
         let suspended = UInt(bitPattern: connection)
-        // The readers must not be stopped between the two: nothing would resume the connection.
+        // Under the lock, `stop` cannot end the readers between the two calls.
+        // Otherwise no thread would resume the connection.
         return isStopping.withLock { isStopping in
             guard !isStopping else { return false }
             MHD_suspend_connection(connection)
@@ -203,7 +210,8 @@ package final class HTTPServer: @unchecked Sendable {
                 response = HTTPServer.text([])
                 break
             }
-            // A short body in a segment of its own would cost more than the copy, at either end.
+            // A short body goes out with the head.
+            // In a TCP segment of its own, the body would cost both ends more than the copy.
             let isSent = hasBody && answer.status != 304
             if isSent, range.count <= WholeBody.heldBack {
                 response = bytes(of: file, in: range, sha256: answer.sha256)
@@ -233,8 +241,10 @@ package final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    /// A response with bytes that are read now; nil where the file has become shorter, or where they
-    /// are a whole file with another digest.
+    /// Creates a response with bytes that this call reads.
+    ///
+    /// Returns nil if the file has become shorter, or if the bytes are a whole file with another
+    /// digest.
     private func bytes(
         of file: Descriptor, in range: Range<Int64>, sha256: Digest?
     ) -> OpaquePointer? {
@@ -248,7 +258,7 @@ package final class HTTPServer: @unchecked Sendable {
             isRight = hasher.finish() == sha256
             if !isRight { responder.doubt(file) }
         }
-        // The library frees the bytes, and sends them in one call with the head.
+        // libmicrohttpd frees the bytes, and sends them in one call with the head.
         if isRight,
             let response = MHD_create_response_from_buffer(range.count, memory, .RESPMEM_MUST_FREE)
         {
@@ -258,7 +268,7 @@ package final class HTTPServer: @unchecked Sendable {
         return nil
     }
 
-    /// A response with a whole file, which ends early where its bytes have another digest.
+    /// Creates a response with a whole file. The body ends early if its bytes have another digest.
     private func whole(_ file: Descriptor, size: Int64, sha256: Digest) -> OpaquePointer? {
         let body = Unmanaged.passRetained(
             WholeBody(file, size: size, sha256: sha256, doubt: responder.doubt))
@@ -281,7 +291,7 @@ package final class HTTPServer: @unchecked Sendable {
         Unmanaged<WholeBody>.fromOpaque(context).release()
     }
 
-    /// A response that is sent from the file by sendfile(2).
+    /// Creates a response that sendfile(2) sends from the file. Returns nil if the system refuses.
     private func part(of file: Descriptor, in range: Range<Int64>) -> OpaquePointer? {
         let own = linux_duplicate(file.number)
         guard own >= 0 else { return nil }
@@ -292,9 +302,9 @@ package final class HTTPServer: @unchecked Sendable {
     }
 }
 
-/// Answers requests; any thread of the server may call it.
+/// Answers requests. Any thread of the server may call a responder.
 package protocol Responder: Sendable {
-    /// Answers a request.
+    /// Answers a request, or names work to do first.
     ///
     /// - Parameter isRepeated: whether the work that an earlier reply named has been done.
     func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply
@@ -303,56 +313,59 @@ package protocol Responder: Sendable {
     func doubt(_ file: Descriptor)
 }
 
-/// What happens about a request.
+/// The reply of a responder to a request.
 package enum ServerReply: Sendable {
-    /// It is answered; a body of a file comes from this one, open.
+    /// The answer, and the open file from which its body comes, if any.
     case answer(ServedAnswer, Descriptor?)
-    /// Work is done first, on another thread, and then the responder is asked again.
+    /// Work that another thread does first. The server then asks the responder again.
     ///
-    /// The work looks at the flag, and returns soon once it is set.
+    /// The work checks the flag, and returns soon once the flag is set.
     case work(@Sendable (CancellationFlag) -> Void)
 }
 
-/// What clients can make the server hold.
+/// Limits on what clients can make the server hold.
 package struct ServerLimits: Sendable, Hashable {
-    /// The threads that answer.
+    /// The number of threads that answer requests.
     package var threads = 4
-    /// Connections at once; further ones wait in the kernel's queue.
+    /// The greatest number of connections at once. Further ones wait in the kernel's queue.
     package var connections = 1024
-    /// Of them, those from one address.
+    /// The greatest number of connections at once from one address.
     package var connectionsOfAddress = 256
-    /// Seconds after which a connection is closed on which no byte moved.
+    /// Seconds without a byte after which the server closes a connection.
     package var idleSeconds = 30
-    /// Seconds within which a request has come whole, since the connection or the answer before it.
+    /// Seconds within which a whole request must arrive, from the connection or the answer before
+    /// it.
     package var requestSeconds = 60
-    /// Bytes of memory for a connection: the longest head of a request, and of an answer.
+    /// Bytes of memory for a connection, which limit the head of a request and of an answer.
     package var memoryOfConnection = 32 << 10
-    /// The threads that read files whose bytes are in doubt.
+    /// The number of threads that read files whose bytes are in doubt.
     package var readers = 2
 
     /// The defaults.
     package init() {}
 }
 
-/// A whole file on its way to a client, which gets the end only if the digest is right.
+/// A whole file that is sent to a client. The end is sent only if the digest is right.
 ///
-/// A program that writes to a file in its place may change bytes that were sent already, or are about
-/// to be sent. A mapped file may change without a new modification time (mmap(2)). So the bytes that
-/// are sent are hashed, and the last ones wait for the digest.
+/// A program that writes to a file in place may change bytes that were sent already, or that come
+/// next. A mapped file may change without a new modification time (mmap(2)). So the server hashes
+/// the bytes that it sends, and holds back the last ones until the digest is known.
 final class WholeBody {
-    /// How many bytes at the end wait for the digest. A body that is not longer is read into memory and
-    /// sent in one call with its head: libmicrohttpd 0.9 keeps a connection until it has been idle for
-    /// long where a body fails before its first byte.
+    /// How many bytes at the end wait for the digest.
+    ///
+    /// A body that is not longer is read into memory and sent in one call with its head. The
+    /// reason: if a body fails before its first byte, libmicrohttpd 0.9 keeps the connection until
+    /// it has been idle for long.
     static let heldBack: Int64 = 64 << 10
 
     private let file: Descriptor
     private let size: Int64
     private let sha256: Digest
-    /// Called when the file has other bytes.
+    /// Called if the file has other bytes than its digest says.
     private let doubt: (Descriptor) -> Void
     private var hasher = ByteHasher(.sha256)
     private var hashed: Int64 = 0
-    /// The bytes that were held back, once they are known to be right.
+    /// The bytes that were held back. `nil` until the digest has shown that they are right.
     private var end: [UInt8]?
 
     init(
@@ -364,7 +377,8 @@ final class WholeBody {
         self.doubt = doubt
     }
 
-    /// Reads the bytes at an offset, and returns how many; nil where the body must not go on.
+    /// Reads the bytes at an offset, and returns their number.
+    /// Returns nil if the body must end here.
     ///
     /// The offset is the sum of what earlier calls returned.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
@@ -391,7 +405,8 @@ final class WholeBody {
         return bytes
     }
 
-    /// Fills a buffer with the next bytes, and hashes them; false where the file has become shorter.
+    /// Fills a buffer with the next bytes, and hashes them.
+    /// Returns false if the file has become shorter.
     private func hash(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard (try? file.read(into: bytes, at: hashed, path: "")) == bytes.count else {
             return false

@@ -1,4 +1,4 @@
-/// What another program reads, made of the files that manifests want.
+/// A format in which mirror exports wanted files for another program.
 public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     /// The input file of aria2.
     case aria2
@@ -15,7 +15,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     /// A BagIt bag (RFC 8493).
     case bagit
 
-    /// Whether it is a folder with copies of the files, and not a text.
+    /// Whether the export is a folder with copies of the files, and not a text.
     public var isFolder: Bool {
         switch self {
         case .wheelhouse, .bazelDistdir, .bagit: true
@@ -23,10 +23,10 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it is about files that the tree has, and not only about what is known of them.
+    /// Whether the export needs files in the tree, and not only what is known of them.
     package var needsFiles: Bool { isFolder || self == .npmCache }
 
-    /// What people call it.
+    /// The format's name in messages.
     public var title: String {
         switch self {
         case .aria2: "an aria2 input file"
@@ -42,20 +42,20 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
 
 /// Whether a wanted file goes into an export, and under which name.
 package enum ExportDecision: Sendable, Hashable {
-    /// It does; the name is relative to the root, or to the folder that is made.
+    /// The file goes into the export. The name is relative to the root, or to the exported folder.
     case take(name: String)
-    /// It is not of the kind that the format is for.
+    /// The file is not of the kind that the format is for.
     case pass
-    /// The format cannot say it, or there is nothing to say.
+    /// The export leaves the file out: the format cannot express it, or too little is known of it.
     case omit(ExportOmission.Reason)
 }
 
 extension ExportFormat {
-    /// Decides about a resource.
+    /// Decides whether a resource's file goes into the export.
     ///
     /// - Parameters:
     ///   - resource: the resource, with what the index knows of its bytes.
-    ///   - isThere: whether the tree has a file at the target, of the version that is wanted.
+    ///   - isThere: whether the tree has the wanted version at the target.
     package func decision(on resource: Resource, isThere: Bool) -> ExportDecision {
         if needsFiles {
             guard let name = name(for: resource) else { return .pass }
@@ -77,7 +77,9 @@ extension ExportFormat {
         return path.utf8.last == 0x20 ? .omit(.name) : .take(name: path)
     }
 
-    /// The name in the folder that is made; nil for a file of another kind, empty if there is none.
+    /// Returns the file's name in the exported folder.
+    ///
+    /// Returns nil for a file of another kind. The name is empty if the file has none.
     private func name(for resource: Resource) -> String? {
         let name = resource.target.name
         switch self {
@@ -97,14 +99,18 @@ extension ExportFormat {
 }
 
 extension Resource {
-    /// Whether npm would look for the package by its sha1; what is added to its cache has a sha512.
+    /// Whether npm would look for the package by its sha1, and so not find it in its cache.
+    ///
+    /// npm's cache has only the sha512 of a package that was added to it.
     fileprivate var isKnownToNPMBySHA1: Bool {
         let algorithms = digests.map(\.algorithm)
         return algorithms.contains(.sha1) && !algorithms.contains(.sha512)
     }
 
-    /// The resource with sources that others can use: without passwords, and without mirrors that are
-    /// files of this machine or need headers.
+    /// The resource with only the sources that people on other machines can use.
+    ///
+    /// URLs lose their passwords. Mirrors that are files of this machine or need headers are left
+    /// out.
     package var withoutSecretsOfSources: Resource {
         var copy = self
         copy.primary.url = primary.url.withoutUserInfo
@@ -115,12 +121,12 @@ extension Resource {
         return copy
     }
 
-    /// The resource with the size and sha256 of the version that mirror put there.
+    /// Returns the resource with the size and sha256 of the version that mirror put there.
     ///
-    /// Nil if that is not the version that the resource wants.
+    /// Returns nil if the resource wants another version.
     ///
-    /// - Parameter isOfSource: whether the version came from one of the sources; it counts only
-    ///   where no digest tells.
+    /// - Parameter isOfSource: whether the version came from one of the sources. This matters only
+    ///   if the resource has no pin.
     package func described(by record: IndexRecord, isOfSource: Bool) -> Resource? {
         let isWanted =
             if pin != nil { digests.contains(where: record.isProven) } else { isOfSource }
@@ -136,20 +142,20 @@ extension Resource {
 
 /// What an export holds, and what it leaves out.
 public struct ExportReport: Sendable, Hashable {
-    /// What was made.
+    /// The format of the export.
     public var format: ExportFormat
-    /// Where it was written; nil for a text that was passed to the caller.
+    /// The path of the export. `nil` means that the caller got the export as a text.
     public var output: String?
-    /// The files in it.
+    /// The number of files in the export.
     public var files = 0
-    /// The bytes of the files that were copied.
+    /// The number of bytes in copied files.
     public var bytes: Int64 = 0
-    /// Files that are not of the kind that the format is for.
+    /// The number of files that are not of the kind that the format is for.
     public var passed = 0
-    /// What was left out, and why; each reason once.
+    /// The files that were left out, with one entry for each reason.
     public private(set) var omissions: [ExportOmission] = []
 
-    /// A report on nothing yet.
+    /// Creates an empty report.
     public init(format: ExportFormat) { self.format = format }
 
     /// Counts a file that is left out.
@@ -161,7 +167,7 @@ public struct ExportReport: Sendable, Hashable {
         }
     }
 
-    /// The error about everything that would be left out; nil if nothing would.
+    /// The error that reports all omissions. `nil` means that the export leaves nothing out.
     package var refusal: MirrorError? {
         guard !omissions.isEmpty else { return nil }
         let count = omissions.reduce(0) { $0 + $1.count }
@@ -200,14 +206,14 @@ public struct ExportReport: Sendable, Hashable {
 
 /// Files that an export leaves out for one reason.
 public struct ExportOmission: Sendable, Hashable {
-    /// Why.
+    /// Why the files were left out.
     public let reason: Reason
-    /// How many.
+    /// The number of files.
     public var count = 1
-    /// One of them.
+    /// The target of one of the files.
     public let example: Target
 
-    /// A reason, as a word for scripts. More may come.
+    /// A reason, as a word for scripts. Later versions may add reasons.
     public struct Reason: RawRepresentable, Sendable, Hashable {
         /// The word.
         public let rawValue: String
@@ -215,25 +221,25 @@ public struct ExportOmission: Sendable, Hashable {
         /// Takes a word.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It is not in the tree, or in another version than the wanted one.
+        /// The tree does not have the file, or has another version than the wanted one.
         public static let notThere = Reason(rawValue: "not-there")
-        /// Its sha256 is not known.
+        /// The file's sha256 is not known.
         public static let noDigest = Reason(rawValue: "no-digest")
-        /// It is asked for by POST.
+        /// mirror asks for the file by POST.
         public static let post = Reason(rawValue: "post")
-        /// Its source is a file of this machine.
+        /// The file's source is a file of this machine.
         public static let localSource = Reason(rawValue: "local-source")
-        /// Its source is sent a value of the environment.
+        /// mirror sends the file's source a value of the environment.
         public static let secret = Reason(rawValue: "secret")
-        /// Its source is sent headers.
+        /// mirror sends the file's source headers.
         public static let headers = Reason(rawValue: "headers")
-        /// Its name cannot be written.
+        /// The format cannot express the file's name.
         public static let name = Reason(rawValue: "name")
-        /// Its URL has no name.
+        /// The file's URL has no name.
         public static let noName = Reason(rawValue: "no-name")
-        /// Another file has its name already.
+        /// Another file of the export has the same name.
         public static let nameTaken = Reason(rawValue: "name-taken")
-        /// Only its sha1 is known.
+        /// Only the file's sha1 is known.
         public static let weakIntegrity = Reason(rawValue: "weak-integrity")
 
         /// The reasons that this version knows.
@@ -242,7 +248,7 @@ public struct ExportOmission: Sendable, Hashable {
             .nameTaken, .weakIntegrity,
         ]
 
-        /// The reason in words, as they follow the number of files.
+        /// The reason in words, which follow the number of files.
         var words: String {
             switch self {
             case .notThere: "not in the tree as the manifest wants it (mirror sync brings it)"

@@ -13,7 +13,8 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable, Comparabl
         }
     }
 
-    /// Whether a match proves the bytes; md5 and sha1 do not, because collisions can be made.
+    /// Whether an equal value proves the bytes.
+    /// Collisions of md5 and sha1 can be made, so they do not.
     public var isStrong: Bool { self >= .sha256 }
 
     /// Whether the left algorithm is weaker.
@@ -26,17 +27,17 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable, Comparabl
 public struct Digest: Sendable, Hashable {
     /// The algorithm that made the value.
     public let algorithm: DigestAlgorithm
-    /// The value; its length is the algorithm's.
+    /// The value, as long as the algorithm demands.
     public let bytes: [UInt8]
 
-    /// Takes a value; nil when its length is not the algorithm's.
+    /// Creates a digest from its value. Returns nil if the length is not the algorithm's.
     public init?(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
         guard bytes.count == algorithm.byteCount else { return nil }
         self.algorithm = algorithm
         self.bytes = bytes
     }
 
-    /// Reads hexadecimal digits in either case; nil when they are not exactly one value.
+    /// Reads hexadecimal digits in either case. Returns nil if they are not exactly one value.
     public init?(_ algorithm: DigestAlgorithm, hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex.utf8) else { return nil }
         self.init(algorithm, bytes: bytes)
@@ -53,7 +54,7 @@ extension Digest: CustomStringConvertible {
 
 /// Hexadecimal digits (RFC 4648 §8).
 package enum Hex {
-    /// Two lower-case digits a byte.
+    /// Encodes each byte as two lower-case digits.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         // Not generic, because a generic body is not specialized for callers in other modules.
         bytes.withContiguousStorageIfAvailable(encode)
@@ -67,7 +68,7 @@ package enum Hex {
         }
     }
 
-    /// Puts the digits into memory that has room for two a byte.
+    /// Writes two digits for each byte into memory, which must have room for them.
     package static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>
     ) {
@@ -81,7 +82,7 @@ package enum Hex {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// Decodes an even number of digits in either case; nil for anything else.
+    /// Decodes an even number of digits in either case. Returns nil for any other text.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         digits.withContiguousStorageIfAvailable(decode)
             ?? Array(digits).withUnsafeBufferPointer(decode)
@@ -91,7 +92,7 @@ package enum Hex {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var all: UInt8 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
-            // A table needs no branch for a digit, and digests are most of a long manifest.
+            // A table needs no branch for a digit, and digests are most of a long manifest's text.
             nibbles.withUnsafeBufferPointer { nibbles in
                 for at in 0..<digits.count / 2 {
                     let high = nibbles[Int(digits[2 * at])]
@@ -105,10 +106,10 @@ package enum Hex {
         return all < 16 ? bytes : nil
     }
 
-    /// The value of each digit; 255 for other bytes.
+    /// The value of each byte as a digit. 255 means that the byte is not a digit.
     private static let nibbles: [UInt8] = (0...255).map { value(of: $0) ?? 255 }
 
-    /// The value of one digit in either case; nil when it is none.
+    /// The value of one digit in either case. Returns nil if the byte is not a digit.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -119,15 +120,15 @@ package enum Hex {
     }
 }
 
-/// Why a text is not the digest that it is declared to be.
+/// Why a text is not a digest in hexadecimal digits.
 public enum DigestError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It has a prefix such as `sha256:` before the digits.
+    /// The text has a prefix such as `sha256:` before the digits.
     case prefixed(String)
-    /// It has a character that is not a hexadecimal digit.
+    /// The text has a character that is not a hexadecimal digit.
     case notHexadecimal(Character)
-    /// It has another number of digits than the algorithm's.
+    /// The text has another number of digits than the algorithm's value.
     case length(digits: Int, of: DigestAlgorithm)
-    /// It is base64, as Subresource Integrity writes it.
+    /// The text is base64, as Subresource Integrity writes a digest.
     case integrity(DigestAlgorithm)
 
     /// What is wrong and what would be right, as the end of a sentence.
@@ -147,7 +148,7 @@ public enum DigestError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Digest {
-    /// Reads the hexadecimal digits of a declared digest. Throws the flaw.
+    /// Reads the hexadecimal digits of a declared digest. Throws the reason if the text is not one.
     public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestError) {
         if let digest = Digest(algorithm, hex: text) {
             self = digest
@@ -167,14 +168,14 @@ extension Digest {
 }
 
 extension Digest {
-    /// The digest as Subresource Integrity has it: its algorithm, a hyphen, and the value in base64.
+    /// The digest as Subresource Integrity writes it: algorithm, hyphen, and the value in base64.
     package var integrity: String { algorithm.rawValue + "-" + Base64.encode(bytes) }
 
     /// Reads Subresource Integrity metadata, `sha512-…base64…`, several separated by spaces.
     ///
-    /// It is the digest of the strongest algorithm that the text names (SRI §3.3.3).
-    /// sha1 is read because npm wrote it. An unknown algorithm is skipped if a known one stands beside
-    /// it. Options after `?` are ignored, as the specification says.
+    /// The result is the digest of the strongest algorithm in the text (SRI §3.3.3). sha1 is read
+    /// because npm once wrote it. An unknown algorithm is skipped if the text also has a known one.
+    /// Options after `?` are ignored, as the specification says.
     package init(integrity text: String) throws(IntegrityError) {
         var strongest: Digest?
         var unknown: String?
@@ -206,15 +207,15 @@ extension Digest {
     }
 }
 
-/// Why a text is no integrity metadata that mirror can use.
+/// Why mirror cannot use a text as integrity metadata.
 package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It is not `algorithm-base64`.
+    /// The text is not `algorithm-base64`.
     case malformed(String)
-    /// It names only algorithms that are not known.
+    /// The text names only unknown algorithms. The value is the first of them.
     case algorithm(String)
-    /// The value has another length than the algorithm's.
+    /// The value has another length than the algorithm demands.
     case length(bytes: Int, of: DigestAlgorithm)
-    /// It gives two values of its strongest algorithm.
+    /// The text gives two different values of its strongest algorithm.
     case several(DigestAlgorithm)
 
     /// What is wrong and what would be right, as the end of a sentence.
@@ -230,22 +231,24 @@ package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 }
 
-/// SHA-256 digests of consecutive pieces of a file; the last piece may be shorter.
+/// SHA-256 digests of consecutive pieces of a file. The last piece may be shorter.
 public struct Pieces: Sendable, Hashable {
-    /// The length of a piece in bytes; greater than 0.
+    /// The length of a piece in bytes. Greater than 0.
     public let length: Int64
-    /// The digests one after the other, 32 bytes each: a large file has very many.
+    /// The digests one after the other, 32 bytes each, because a large file has very many.
     private let packed: [UInt8]
 
-    /// Takes a length and digests; nil when the length is not positive, there are no digests, or
-    /// one of them is not a sha256.
+    /// Takes the length of a piece in bytes and the digests of all pieces.
+    ///
+    /// Returns nil if the length is not positive, there are no digests, or one is not a sha256.
     public init?(length: Int64, digests: [Digest]) {
         guard digests.allSatisfy({ $0.algorithm == .sha256 }) else { return nil }
         self.init(length: length, packed: digests.flatMap(\.bytes))
     }
 
-    /// Takes a length and the bytes of the digests; nil when the length is not positive or the bytes
-    /// are not one or more whole digests.
+    /// Takes the length of a piece in bytes and the bytes of all digests.
+    ///
+    /// Returns nil if the length is not positive, or the bytes are not one or more whole digests.
     public init?(length: Int64, packed: [UInt8]) {
         let size = DigestAlgorithm.sha256.byteCount
         guard length > 0, !packed.isEmpty, packed.count.isMultiple(of: size) else { return nil }
@@ -253,16 +256,16 @@ public struct Pieces: Sendable, Hashable {
         self.packed = packed
     }
 
-    /// How many pieces there are.
+    /// The number of pieces.
     public var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
 
-    /// The bytes of one piece's sha256, counted from 0.
+    /// The bytes of one piece's sha256. Positions count from 0.
     public func sha256(at position: Int) -> ArraySlice<UInt8> {
         let size = DigestAlgorithm.sha256.byteCount
         return packed[(position * size)..<((position + 1) * size)]
     }
 
-    /// One digest a piece.
+    /// The digests of the pieces, in order.
     public var digests: [Digest] {
         (0..<count).compactMap { Digest(.sha256, bytes: Array(sha256(at: $0))) }
     }

@@ -1,20 +1,22 @@
 /// The declarations of a manifest about the bytes of a resource.
 ///
-/// An object, because the job, the state machine and each evaluation of a response have it.
+/// An object, because the job, the state machine and each evaluation of a response share it.
 package final class Expectation: Sendable {
     /// The declared size in bytes.
     package let size: Int64?
     /// The declared digests, strongest first.
     package let digests: [Digest]
-    /// Declared digests of pieces.
+    /// The declared digests of pieces.
     package let pieces: Pieces?
-    /// The media type that an answer must have.
+    /// The media type that a response must have. `nil` means that none is declared.
     package let mediaType: MediaRange?
-    /// Whether an answer of `text/html` is refused because the target cannot be HTML: it is
-    /// unpinned, declares no type, and its extension or its stored version says otherwise.
+    /// Whether a `text/html` response is refused, because the target cannot be HTML.
+    ///
+    /// True if the resource has neither pin nor media type, and its extension or stored version is
+    /// not that of an HTML page.
     package let refusesHTML: Bool
 
-    /// Takes what the manifest says.
+    /// Creates an expectation from declared values.
     package init(
         size: Int64? = nil, digests: [Digest] = [], pieces: Pieces? = nil,
         mediaType: MediaRange? = nil, refusesHTML: Bool = false
@@ -26,8 +28,10 @@ package final class Expectation: Sendable {
         self.refusesHTML = refusesHTML
     }
 
-    /// Takes the declarations of a resource. The media type of the stored version, if known,
-    /// decides whether the next one may be an HTML page.
+    /// Takes the declarations of a resource.
+    ///
+    /// The media type of the stored version, if known, decides whether the next version may be an
+    /// HTML page.
     package convenience init(of resource: Resource, replacing storedMediaType: String?) {
         self.init(
             size: resource.size, digests: resource.digests, pieces: resource.pieces,
@@ -36,7 +40,7 @@ package final class Expectation: Sendable {
                 && Self.refusesHTML(at: resource.target, replacing: storedMediaType))
     }
 
-    /// Whether a target's extension or its stored version says that it is no HTML page.
+    /// Whether a target's extension or its stored version shows that the file is no HTML page.
     static func refusesHTML(at target: Target, replacing storedMediaType: String?) -> Bool {
         if let storedMediaType, !MediaRange.isPage(storedMediaType) { return true }
         return target.fileExtension.map { !pageExtensions.contains($0) } ?? false
@@ -47,31 +51,32 @@ package final class Expectation: Sendable {
         "html", "htm", "xhtml", "xht", "shtml", "php", "asp", "aspx", "jsp", "cgi",
     ]
 
-    /// The strongest declared digest that proves the bytes; nil when unpinned.
+    /// The strongest declared digest that proves the bytes. `nil` means that there is none.
     package var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 
-    /// The strongest declared algorithm besides sha256; the bytes are verified with it too.
+    /// The strongest declared algorithm besides sha256. The bytes are verified with that one too.
     package var otherAlgorithm: DigestAlgorithm? {
         digests.lazy.map(\.algorithm).filter { $0 != .sha256 }.max()
     }
 }
 
-/// The version that mirror put at the target, with which a response is compared.
+/// The version that mirror put at the target. Responses are compared with it.
 ///
-/// An object, because a step is copied often, and a copy would count a reference for each text.
+/// An object, because a step is copied often, and a copy of a struct would count a reference for
+/// each text.
 public final class LocalVersion: Sendable {
-    /// Where it came from; nil when it is not known, and so no source can be asked about it.
+    /// Where the version came from. `nil` means unknown, so mirror can ask no source about it.
     public let provenance: Provenance?
-    /// The facts from the response.
+    /// The ETag and the Last-Modified that came with the version.
     public let validators: Validators
-    /// Its size in bytes.
+    /// The version's size in bytes.
     public let size: Int64
-    /// The sha256 of its bytes.
+    /// The sha256 of the version's bytes.
     public let sha256: Digest
-    /// Whether a request can be made conditional on it.
+    /// Whether a request can be made conditional on this version.
     public let isConfirmable: Bool
 
-    /// Takes what the index knows.
+    /// Creates a value from what the index knows.
     public init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
         isConfirmable = provenance != nil && validators.isUsableAsCondition
         self.provenance = provenance
@@ -89,29 +94,29 @@ extension LocalVersion: Hashable {
                 && one.size == other.size && one.sha256 == other.sha256)
     }
 
-    /// Hashes the digest, which tells versions apart.
+    /// Hashes the digest only, which differs between versions.
     public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
 }
 
-/// How often a transfer is tried again, how long it waits, and which bytes it accepts.
+/// How often mirror tries a transfer again, how long it waits, and which bytes it accepts.
 public struct TransferPolicy: Sendable, Hashable {
-    /// How often a transfer is tried again after all its sources failed in a passing way.
+    /// How often mirror tries a transfer again after all its sources failed temporarily.
     public var retries = 7
-    /// The longest wait before a retry, in seconds; a longer Retry-After fails the source.
+    /// The longest wait before a retry, in seconds. A longer Retry-After fails the source.
     public var longestWait: Int64 = 300
-    /// How long fewer than 1 KiB/s may arrive, in seconds.
+    /// How long a transfer may bring fewer than 1 KiB/s before it counts as stalled, in seconds.
     public var stallTimeout: Int64 = 30
-    /// How long a connection may take, in seconds.
+    /// How long it may take to open a connection, in seconds.
     public var connectTimeout: Int64 = 15
-    /// The greatest body of undeclared size, in bytes; nil is no limit.
+    /// The largest body in bytes where the manifest declares no size. `nil` means no limit.
     public var sizeLimit: Int64?
-    /// Whether bytes without a size or digest to prove them are refused.
+    /// Whether mirror refuses bytes that no declared size or digest proves.
     public var isStrict = false
 
-    /// The defaults.
+    /// Creates the defaults.
     public init() {}
 
-    /// The defaults, but for two limits.
+    /// Creates the defaults with other values for two limits.
     package init(retries: Int, longestWait: Int64) {
         self.retries = retries
         self.longestWait = longestWait

@@ -1,7 +1,7 @@
-/// A list of files as another program writes it, which is read like a manifest.
+/// The format of a list of files that another program writes. mirror reads it like a manifest.
 ///
-/// The order is that in which the formats are looked for: one with a narrow grammar comes before one
-/// with a wide one.
+/// mirror tries the formats in this order: one with a narrow grammar comes before one with a wide
+/// one.
 public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// URLs, one a line.
     case urls
@@ -17,7 +17,7 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     case pooch
     /// go.sum.
     case goSum = "go-sum"
-    /// pip's requirements.txt, as far as its requirements have URLs.
+    /// pip's requirements.txt. mirror reads only requirements with URLs.
     case requirements
     /// pylock.toml (PEP 751).
     case pylock

@@ -1,35 +1,37 @@
 /// What is known of a list besides its text: its format, where its files are, and its name.
 ///
-/// All of it may be unknown. A manifest of mirror's own needs none of it.
+/// Every value may be unknown. A mirror manifest needs no hint.
 public struct ListHint: Sendable, Hashable {
-    /// The format; nil detects it from the text.
+    /// The format. `nil` means that mirror detects the format from the text.
     public var format: ListFormat?
-    /// The folder at which names without a URL are found: a URL that ends in a slash.
+    /// The URL of the folder with the files for which the list gives no URL. Ends in a slash.
     public private(set) var base: SourceURL?
-    /// The name that the list gets as a manifest; nil stands for the stem of its file's name.
+    /// The name of the list as a manifest. `nil` stands for the stem of its file's name.
     public var name: String?
-    /// The package index at which files are found by their digests: a URL that ends in a slash.
+    /// The URL of the package index in which mirror finds files by their digests. Ends in a slash.
     public private(set) var index: SourceURL?
-    /// The registry of npm at which packages without a URL are found: a URL that ends in a slash.
+    /// The URL of the npm registry that has packages without a URL. Ends in a slash.
     public private(set) var registry: SourceURL?
-    /// How many levels of folders of a directory listing are read; nil stands for 5.
+    /// How many levels of folders mirror reads of a directory listing. `nil` stands for 5.
     public var depth: Int?
-    /// The part of a list that is read; nil for its first document.
+    /// The document of the list that mirror reads. `nil` stands for the first one.
     package var part: ListPart?
-    /// The URL that answered, after redirects; nil for a text that came otherwise.
+    /// The URL that sent the list, after redirects. `nil` means that no URL is known.
     package var answeredBy: SourceURL?
-    /// Whether the answer says that the list goes on elsewhere.
+    /// Whether the response names a next page of the list.
     package var goesOn = false
-    /// Whether a manifest is read without the hint; otherwise the hint refuses it.
+    /// Whether mirror ignores the hint if the text is a manifest.
+    ///
+    /// If false, a manifest with a named format or base is refused.
     package var isForListsOnly = false
 
-    /// Knows nothing.
+    /// Creates a hint in which nothing is known.
     public init() {}
 
-    /// Takes a format and the URLs of folders, to whose paths a slash is added where none ends them.
+    /// Creates a hint. Adds a slash to the path of each URL whose path does not end in one.
     ///
-    /// Throws `MirrorError` with `usage` for a URL with a user name, a password or a query, which
-    /// would be remembered.
+    /// Throws `MirrorError` with `usage` for a URL with a user name, a password or a query, because
+    /// the root remembers the hint.
     public init(
         format: ListFormat?, base: SourceURL?, name: String? = nil, index: SourceURL? = nil,
         registry: SourceURL? = nil, depth: Int? = nil
@@ -44,7 +46,7 @@ public struct ListHint: Sendable, Hashable {
         }
     }
 
-    /// The depth to which directory listings are followed where nothing else is said.
+    /// The default number of levels of folders that mirror reads of a directory listing.
     package static let defaultDepth = 5
 
     /// Whether nothing is known.
@@ -53,14 +55,14 @@ public struct ListHint: Sendable, Hashable {
             && depth == nil
     }
 
-    /// The hint as it is remembered: without what belongs to one answer.
+    /// The hint as the root remembers it: without the values that belong to one response.
     package var lasting: ListHint {
         var hint = self
         (hint.part, hint.answeredBy, hint.goesOn) = (nil, nil, false)
         return hint
     }
 
-    /// The hint for a list that names no file without a URL.
+    /// The hint without its base, for a list in which each file has a URL.
     package var withoutBase: ListHint {
         var hint = self
         hint.base = nil
@@ -80,7 +82,7 @@ public struct ListHint: Sendable, Hashable {
 }
 
 extension ListHint {
-    /// The hint as the index keeps it: a line for each thing known; empty for nothing.
+    /// The hint as the index stores it: one line for each known value.
     package var text: String {
         let lines = [
             format.map { "from " + $0.rawValue }, base.map { "base " + $0.textWithSecrets },
@@ -90,7 +92,7 @@ extension ListHint {
         return lines.compactMap(\.self).joined(separator: "\n")
     }
 
-    /// Reads what `text` gave; lines that make no sense are ignored.
+    /// Creates a hint from the text that `text` returned. Unknown lines are ignored.
     package init(text: String) {
         for line in text.split(separator: "\n") {
             guard let (word, value) = line.halves(atFirst: " ") else { continue }
@@ -106,16 +108,16 @@ extension ListHint {
     }
 }
 
-/// A further document that a list consists of.
+/// A document that belongs to a list, besides the first one.
 package enum ListPart: Sendable, Hashable {
-    /// The list goes on there.
+    /// The next page of the list.
     case page(SourceURL)
-    /// A folder of a directory listing.
+    /// The listing of a folder within a directory listing.
     case folder(ListedFolder)
-    /// What a package index has of a project.
+    /// A project's page at a package index, which lists the project's files.
     case project(IndexedProject)
 
-    /// Whether the document before it goes on there.
+    /// Whether this document continues the document before it.
     package var isNextPage: Bool {
         switch self {
         case .page: true
@@ -124,7 +126,7 @@ package enum ListPart: Sendable, Hashable {
         }
     }
 
-    /// Where it is.
+    /// The document's URL.
     package var url: SourceURL {
         switch self {
         case .page(let url): url
@@ -134,58 +136,62 @@ package enum ListPart: Sendable, Hashable {
     }
 }
 
-/// A folder of a directory listing.
+/// The listing of a folder within a directory listing, or one page of that listing.
 package struct ListedFolder: Sendable, Hashable {
-    /// Where its listing is; it ends in a slash.
+    /// The URL of the folder's listing. Ends in a slash.
     package var url: SourceURL
-    /// Its path within the folder that was asked for, decoded, with a slash at its end; empty for that folder.
+    /// The folder's decoded path within the first folder of the listing, with a slash at its end.
+    ///
+    /// Empty for the first folder itself.
     package var path: String
-    /// How many levels it is below the folder that was asked for.
+    /// How many levels the folder is below the first folder of the listing.
     package var depth: Int
-    /// Whether it is a further page of the folder's listing.
+    /// Whether this is a further page of the same folder's listing.
     package var isNextPage = false
 
-    /// Takes a folder.
+    /// Creates a folder from its values.
     package init(url: SourceURL, path: String = "", depth: Int = 0) {
         (self.url, self.path, self.depth) = (url, path, depth)
     }
 }
 
-/// A project of which a list names files by their digests.
+/// A project whose files a list names by their digests, without URLs.
 package struct IndexedProject: Sendable, Hashable {
     /// The project's page at the index (PEP 503, PEP 691).
     package var url: SourceURL
-    /// The name as the list has it.
+    /// The project's name as the list writes it.
     package var name: String
-    /// The digests of its files.
+    /// The digests of the project's files.
     package var digests: [Digest]
-    /// Where the list names it: the line and the column.
+    /// The line of the list that names the project.
     package var line: Int
+    /// The column in that line at which the name begins.
     package var column: Int
 
-    /// Takes a project.
+    /// Creates a project from its values.
     package init(url: SourceURL, name: String, digests: [Digest], line: Int, column: Int) {
         (self.url, self.name, self.digests) = (url, name, digests)
         (self.line, self.column) = (line, column)
     }
 }
 
-/// An entry of a list that was not taken, and why.
+/// An entry of a list that mirror left out, and why.
 public struct LeftOutEntry: Sendable, Hashable {
-    /// What the list calls it: a URL, a path, the name of a package, or a line; at most 1,024 bytes of it. Queries and passwords of
-    /// URLs are not in it.
+    /// The entry's name in the list: a URL, a path, the name of a package, or a line.
+    ///
+    /// At most 1,024 bytes are kept. Queries and passwords of URLs are removed.
     public let name: String
-    /// The line in the list, from 1; 0 where it has no lines.
+    /// The line in the list, from 1. 0 means that the list has no lines.
     public let line: Int
-    /// The column in the line, in Unicode scalars from 1.
+    /// The column in that line, in Unicode scalars from 1. 0 if `line` is 0.
     public let column: Int
-    /// Why it was not taken.
+    /// Why mirror left the entry out.
     public let reason: String
 
-    /// The greatest length of a name that is kept, in bytes.
+    /// The greatest length of a stored name, in bytes.
     private static let longestName = 1024
 
-    /// Whether a text may be a URL with a password or a query, perhaps without its scheme.
+    /// Whether a name may be a URL with a password or a query, perhaps without its scheme.
     private static func mayBeURL(_ name: String) -> Bool {
         if name.contains("://") { return true }
         guard let (user, _) = name.halves(atFirst: "@") else {
@@ -194,7 +200,7 @@ public struct LeftOutEntry: Sendable, Hashable {
         return user.contains(":") && !user.contains("/")
     }
 
-    /// Takes an entry; a column of 0 where the line is 0.
+    /// Creates an entry. Pass a column of 0 if the line is 0.
     package init(_ name: String, _ reason: String, line: Int, column: Int) {
         let name =
             name.utf8.count <= LeftOutEntry.longestName
@@ -206,9 +212,9 @@ public struct LeftOutEntry: Sendable, Hashable {
 }
 
 extension [LeftOutEntry] {
-    /// A sentence for each reason: how many entries it leaves out, and the names of the first.
+    /// Returns a sentence for each reason: how many entries mirror left out, and the first names.
     ///
-    /// - Parameter most: how many names all sentences have together.
+    /// - Parameter most: the greatest number of names in all sentences together.
     package func sentences(most: Int = 20) -> [String] {
         var order: [String] = []
         var groups: [String: (count: Int, names: [String])] = [:]

@@ -1,20 +1,24 @@
 /// What should be in the tree: a name that owns the targets, and the resources.
 public struct Manifest: Sendable {
-    /// The name that owns the targets in the index; nil if the manifest has none, and then it makes
-    /// no orphans.
+    /// The name that owns the targets in the index.
+    ///
+    /// `nil` means that the manifest has no name. Its targets then never become orphans.
     public var name: String?
-    /// The declared name, else its substitute: the stem of the file's name.
+    /// The declared name, or the stem of the file's name if none is declared.
     public var owner: String
     /// The wanted files.
     public var resources: ResourceTable
-    /// Whether all of its resources are promoted together, or none.
+    /// Whether all of the manifest's files are promoted together, or none.
     public var isAtomic = false
-    /// The entries of the list that it was made of which were not taken; empty for a manifest.
+    /// The entries that mirror left out of the list from which it made this manifest.
+    ///
+    /// Empty for a manifest that was no list.
     public var leftOut: [LeftOutEntry] = []
-    /// Where it came from.
+    /// Where the manifest came from.
     public var whereabouts = Whereabouts.code
-    /// The manifest's place in messages: a path as it was given, or a URL; nil for a manifest that a
-    /// program made.
+    /// The manifest's place in messages: a path as it was given, or a URL.
+    ///
+    /// `nil` means that a program made the manifest.
     public var label: String?
 
     /// Where a manifest can come from.
@@ -25,18 +29,18 @@ public struct Manifest: Sendable {
         case file(path: String)
         /// Standard input.
         case standardInput
-        /// A URL, its query hashed.
+        /// A URL with its query hashed.
         case url(SourceKey)
     }
 
-    /// Takes what a manifest says, as its decoder found it.
+    /// Creates a manifest from the values that its decoder read.
     public init(name: String?, owner: String, resources: ResourceTable) {
         self.name = name
         self.owner = owner
         self.resources = resources
     }
 
-    /// A manifest made in code; `validate()` says whether a reader would accept it.
+    /// Creates a manifest in code. `validate()` throws if a reader would not accept it.
     public init(name: String, resources: [Resource]) {
         self.name = name
         self.owner = name
@@ -45,9 +49,10 @@ public struct Manifest: Sendable {
 }
 
 extension Manifest {
-    /// The URL of one of the first resources that most likely needs a request; nil says nothing.
+    /// Returns the URL of one of the first resources that most likely needs a request.
     ///
-    /// It does unless an option leaves it out, or its bytes are there without an index.
+    /// The guess is wrong if an option leaves the resource out, or if its bytes are there without
+    /// an index. `nil` allows no conclusion.
     ///
     /// - Parameter isEmpty: whether the root has no index yet.
     package func likelyRequest(inEmptyTree isEmpty: Bool) -> SourceURL? {
@@ -59,10 +64,10 @@ extension Manifest {
 }
 
 extension Manifest {
-    /// The manifest without its declarations about bytes: every file is asked for, and any version
-    /// is right.
+    /// The manifest without its declarations about bytes: mirror asks for every file, and any
+    /// version is right.
     ///
-    /// So a run fetches the present versions, whatever was pinned before.
+    /// So a run fetches the present versions, whatever the manifest pins.
     public var withoutPins: Manifest {
         var copy = self
         copy.resources = ResourceTable(

@@ -1,7 +1,8 @@
 /// The rules for values that a type alone does not keep, such as a size below zero.
 ///
-/// The reader of a text holds each value against them at its place, and `Manifest.validate` those that
-/// a program has set. A flaw is the end of a sentence that begins with the value's name or place.
+/// The manifest reader checks each value as it reads it. `Manifest.validate` checks the values that
+/// a program has set. Each function returns the flaw as the end of a sentence, which the caller
+/// begins with the value's name or place. `nil` means that the value is sound.
 package enum ManifestRules {
     /// The greatest length of a manifest's name in bytes.
     private static let longestName = 200
@@ -31,26 +32,28 @@ package enum ManifestRules {
         return isSound ? nil : "the tag \(Quoted(tag)) is empty or has a space or a comma"
     }
 
-    /// What is wrong with the time after which a resource is asked for again.
+    /// What is wrong with a `refresh`: when mirror asks for a resource again.
     package static func flaw(of refresh: Refresh) -> String? {
         guard case .after(let seconds) = refresh else { return nil }
         if (1...DurationText.longest).contains(seconds) { return nil }
         return "refresh is \(seconds) s; write a duration such as 90s 15m 6h 1d 2w"
     }
 
-    /// What is wrong with a header of a name that an earlier one has.
+    /// What is wrong with a second header of the same name.
     package static func flaw(ofSecond name: String) -> String {
         "the header \(Quoted(name)) is here a second time; keep one"
     }
 
-    /// What is wrong with pieces of a file that has a size.
+    /// What is wrong with the pieces of a file of this size.
     package static func flaw(of pieces: Pieces, size: Int64?) -> String? {
         guard let size, !pieces.fits(size: size) else { return nil }
         return "\(Counted(pieces.count, "piece")) of \(Counted(pieces.length, "byte"))"
             + " \(Counted.verb(pieces.count, "is", "are")) not a file of \(Counted(size, "byte"))"
     }
 
-    /// What is wrong with a digest beside another of its algorithm; `place` says where that is.
+    /// What is wrong with a digest beside another of the same algorithm.
+    ///
+    /// `place` says where the other digest is.
     package static func flaw(of digest: Digest, beside other: Digest, at place: String) -> String? {
         guard digest.algorithm == other.algorithm, digest != other else { return nil }
         return "this \(digest.algorithm.rawValue) is \(digest.hex.prefix(12))…, \(place) says"
@@ -61,13 +64,14 @@ package enum ManifestRules {
 // MARK: Manifests that a program made
 
 extension Manifest {
-    /// Refuses a manifest that its reader would not accept from a text.
+    /// Throws if a program has set values that the manifest reader would not accept.
     ///
-    /// Plans and everything else that takes manifests call it, so a program need not. It takes time in
-    /// proportion to the resources that were set since the manifest was read. Throws `MirrorError` with
-    /// `manifestInvalid` for the first flaw.
+    /// Plans and all other functions that take manifests call `validate`, so a program need not. A
+    /// manifest that was read and not changed costs no time. For any other manifest, the time grows
+    /// with the number of resources. Throws `MirrorError` with `manifestInvalid` for the first
+    /// flaw.
     public func validate() throws(MirrorError) {
-        // A file without a declared name lends its own, whatever that is.
+        // A manifest without a declared name is named after its file, and a file may have any name.
         for text in [name, whereabouts == .code ? owner : nil].compactMap(\.self) {
             if let flaw = ManifestRules.flaw(ofName: text) {
                 throw MirrorError(
@@ -85,11 +89,11 @@ extension Manifest {
 }
 
 extension Resource {
-    /// What is wrong with a value, or with two values together.
+    /// What is wrong with one value of the resource, or with two together. `nil` if all is right.
     fileprivate var flaw: String? {
         if let flaw = size.flatMap({ ManifestRules.flaw(ofBytes: $0) }) { return "size \(flaw)" }
         if let flaw = pieces.flatMap({ ManifestRules.flaw(of: $0, size: size) }) { return flaw }
-        // They are sorted, so two of one algorithm are neighbours.
+        // Digests are sorted, so two of one algorithm are neighbours.
         for (digest, other) in zip(digests.dropFirst(), digests) {
             let flaw = ManifestRules.flaw(of: digest, beside: other, at: "another")
             if let flaw { return flaw }
@@ -101,7 +105,7 @@ extension Resource {
 }
 
 extension [HeaderField] {
-    /// The flaw of two headers of one name.
+    /// What is wrong if two headers have the same name. `nil` if each name occurs once.
     fileprivate var flaw: String? {
         if count < 2 { return nil }
         // Names are ASCII (RFC 9110 §5.1).
@@ -113,20 +117,21 @@ extension [HeaderField] {
 
 /// Why the resources of a manifest, each sound by itself, cannot be one tree.
 ///
-/// Resources are named by their positions; `first` is the one that comes earlier in the manifest.
+/// A case names each resource by its position. `first` comes earlier in the manifest than `second`.
 public enum ManifestRuleError: Sendable, Hashable {
     /// Two resources have the same target.
     case equalTargets(first: Int, second: Int)
-    /// Two targets would be one file where case, or the form of accents, makes no difference.
+    /// Two targets would be one file where a file system ignores case or the form of accents.
     case targetsAlike(first: Int, second: Int)
-    /// Two folders would be one where case, or the form of accents, makes no difference.
+    /// Two folders would be one where a file system ignores case or the form of accents.
     case foldersAlike(first: Int, second: Int, firstFolder: String, secondFolder: String)
     /// One target is the folder of another.
     case targetIsFolder(target: Int, inside: Int)
-    /// One request is declared to give bytes of two digests.
+    /// Two resources have one request, but declare different digests for its bytes.
     case twoDigests(first: Int, second: Int, url: SourceURL, digests: [Digest])
 
-    /// The resource at which the flaw is reported: the one that comes later in the manifest.
+    /// The position of the resource at which mirror reports the flaw: the later one in the
+    /// manifest.
     public var position: Int {
         switch self {
         case .equalTargets(let first, let second), .targetsAlike(let first, let second),
@@ -136,7 +141,7 @@ public enum ManifestRuleError: Sendable, Hashable {
         }
     }
 
-    /// The other resource.
+    /// The position of the other resource: the earlier one in the manifest.
     public var otherPosition: Int {
         switch self {
         case .equalTargets(let first, let second), .targetsAlike(let first, let second),
@@ -146,7 +151,7 @@ public enum ManifestRuleError: Sendable, Hashable {
         }
     }
 
-    /// The flaws in the order of the manifest.
+    /// Sorts flaws by the positions at which mirror reports them.
     package static func inOrder(_ flaws: [ManifestRuleError]) -> [ManifestRuleError] {
         flaws.sorted { $0.position < $1.position }
     }
@@ -155,8 +160,8 @@ public enum ManifestRuleError: Sendable, Hashable {
 extension Manifest {
     /// The flaws that keep the resources from being one tree, in the order of the manifest.
     ///
-    /// Empty when there are none. Takes time in proportion to the resources, and 16 bytes for each
-    /// while it runs, or 32 where targets and digests are looked at together.
+    /// Empty if there are none. The time grows with the number of resources. The call needs 16
+    /// bytes of memory a resource, or 32 where targets and digests are checked at the same time.
     public func flaws() -> [ManifestRuleError] {
         ManifestRuleError.inOrder(flawsOfTargets() + flawsOfDigests())
     }
@@ -164,10 +169,10 @@ extension Manifest {
     /// The flaws of targets that cannot stand beside each other in one tree.
     package func flawsOfTargets() -> [ManifestRuleError] { resources.collisions() }
 
-    /// The flaws of requests that are declared to give bytes of two digests.
+    /// The flaws of resources that declare different digests for one request.
     package func flawsOfDigests() -> [ManifestRuleError] { resources.digestContradictions() }
 
-    /// A flaw as a sentence that names the resources concerned.
+    /// Returns a flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestRuleError) -> String {
         let target = { (position: Int) in Quoted(resources.target(at: position).path) }
         switch flaw {
@@ -197,12 +202,12 @@ extension Manifest {
     }
 }
 
-// MARK: Requests that are declared to give bytes of two digests
+// MARK: Requests for which resources declare different digests
 
-// A request is a method, a body and a URL; only digests of one algorithm can contradict each other.
+// A request is a method, a body and a URL. Only digests of one algorithm can contradict each other.
 
 extension ResourceTable {
-    /// A flaw for each resource that contradicts an earlier one.
+    /// Returns a flaw for each resource that contradicts an earlier one.
     fileprivate func digestContradictions() -> [ManifestRuleError] {
         var known = RepeatedHashes(expecting: count)
         forEachRequest { hash, _, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
@@ -226,16 +231,18 @@ extension ResourceTable {
         return flaws
     }
 
-    /// A request whose hash is not its alone.
+    /// A request whose hash another request shares.
     private struct Request {
         var hash: Int
         var position: Int
-        /// What is asked and declared, where the resource has several sources: such a resource may
-        /// have very many, so none is looked up a second time. Nil for any other.
+        /// The request and the declared digests of a resource with several sources.
+        ///
+        /// Such a resource may have very many sources, so none is looked up twice. `nil` means that
+        /// the resource has one source.
         var source: (url: SourceURL, method: RequestMethod, digests: [Digest])?
     }
 
-    /// Passes a hash of each request whose response has a declared digest to the body.
+    /// Calls the body with the hash of each request for which a resource declares a digest.
     private func forEachRequest(
         _ body: (
             _ hash: Int, _ position: Int,
@@ -256,7 +263,10 @@ extension ResourceTable {
         }
     }
 
-    /// Compares what resources with requests of one hash declare with what the first of them did.
+    /// Compares the digests that resources declare for requests of one hash.
+    ///
+    /// The first resource with a request counts. Each later one that contradicts the first adds a
+    /// flaw.
     private func compare(
         _ requests: ArraySlice<Request>, _ flaws: inout [ManifestRuleError]
     ) {

@@ -1,15 +1,15 @@
 /// The names of the manifests that own a target.
 ///
-/// Mostly there is one. Several own a target together if each of them pins the same bytes. The
-/// target becomes an orphan when the last of them releases it.
+/// Most targets have one owner. Several manifests own a target together if each of them pins the
+/// same bytes. The target becomes an orphan when its last owner releases it.
 public struct Owners: Sendable, Hashable {
-    // No declared name has a control character, so one of them can stand between names.
+    // No declared name has a control character, so a control character can separate names.
     private static let separator = UInt8(0x1F)
 
-    /// The names as the index keeps them: in order, with U+001F between two.
+    /// The names as the index stores them: sorted, with U+001F between two names.
     public let text: String
 
-    /// One owner.
+    /// Creates a value with one owner.
     public init(_ name: String) {
         guard name.utf8.contains(Owners.separator) else {
             text = name
@@ -19,7 +19,7 @@ public struct Owners: Sendable, Hashable {
         text = name.parts(at: "\u{1F}").joined(separator: " ")
     }
 
-    /// Several owners; an empty list is no owner.
+    /// Creates a value with several owners. An empty list means that the target has no owner.
     public init(_ names: some Sequence<String>) {
         let all = Array(names)
         guard all.count != 1 else {
@@ -31,22 +31,22 @@ public struct Owners: Sendable, Hashable {
         self.init(text: sorted.joined(separator: "\u{1F}"))
     }
 
-    /// Takes the text that the index keeps.
+    /// Creates a value from the text that the index stores.
     public init(text: String) { self.text = text }
 
-    /// Each name, in the order of their bytes.
+    /// The names, sorted by their bytes.
     public var names: [String] {
         if text.isEmpty { return [] }
         return isShared ? text.parts(at: "\u{1F}").map(String.init) : [text]
     }
 
-    /// Whether no owner is left.
+    /// Whether the target has no owner.
     public var isEmpty: Bool { text.isEmpty }
 
-    /// Whether there are several.
+    /// Whether the target has several owners.
     public var isShared: Bool { text.utf8.contains(Owners.separator) }
 
-    /// Whether a manifest is one of them.
+    /// Whether the manifest of this name is an owner.
     public func contains(_ name: String) -> Bool {
         let name = Owners(name).text
         return text == name || isShared && names.contains(name)
@@ -58,19 +58,19 @@ public struct Owners: Sendable, Hashable {
         return Owners(names.filter { $0 != name })
     }
 
-    /// The owners when a manifest has another name from now on.
+    /// The owners after a manifest got another name.
     public func renaming(_ old: String, to new: String) -> Owners {
         contains(old) ? Owners(without(old).names + [new]) : self
     }
 
-    /// Whether the bytes that the index keeps name several.
+    /// Whether the text of an index row names several owners.
     package static func areShared(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         text.contains(separator)
     }
 }
 
 extension Owners: CustomStringConvertible {
-    /// The names for people: `a`, `a and b`, `a, b and c`.
+    /// The names for messages: `a`, `a and b`, `a, b and c`.
     public var description: String {
         let names = names
         guard names.count > 1, let last = names.last else { return names.first ?? "nobody" }
@@ -81,24 +81,26 @@ extension Owners: CustomStringConvertible {
 // MARK: Owners of a wanted target, when the index knows other owners
 
 extension Owners {
-    /// Another owner's position on the target that a manifest wants.
+    /// What another owner says about a target that a manifest of the run wants.
     package enum Position: Sendable, Hashable {
-        /// It no longer names the target, or its text is not known.
+        /// The owner's manifest no longer names the target, or its text is unknown.
         case silent
-        /// It wants the same bytes.
+        /// The owner wants the same bytes.
         case agrees
-        /// It wants something else.
+        /// The owner's declarations differ, so that the target cannot be shared.
         case disputes
     }
 
-    /// The owners: those that want the target now, and those of the others that want the same bytes.
+    /// Returns the manifests that want a target, and the recorded owners that agree with them.
+    ///
+    /// Returns nil if another owner disputes the target and `takesOver` is false.
     ///
     /// - Parameters:
-    ///   - recorded: the owners that the index knows; nil where it has no row.
+    ///   - recorded: the owners in the index. `nil` means that the target has no row.
     ///   - wanting: the manifests of the run that want the target.
-    ///   - takesOver: whether a disputed target is moved to the manifests of the run.
-    ///   - position: what another owner says.
-    /// - Returns: nil when another owner wants something else.
+    ///   - takesOver: whether the manifests of the run take a disputed target from its other
+    ///     owners.
+    ///   - position: returns what the owner of a name says about the target.
     package static func merging(
         recorded: Owners?, wanting: [String], takesOver: Bool,
         position: (String) throws -> Position
@@ -118,9 +120,9 @@ extension Owners {
         return Owners(names)
     }
 
-    /// The remaining owners when the manifests of a run no longer name the target.
+    /// Returns the owners that remain when the manifests of a run no longer name the target.
     ///
-    /// The result is nil if no manifest of the run is an owner, so that nothing changes.
+    /// Returns nil if no manifest of the run is an owner, because nothing changes then.
     ///
     /// - Parameter letsGo: whether a manifest of the run has this name and may release the target.
     package func left(letsGo: (String) -> Bool) -> Owners? {

@@ -1,13 +1,13 @@
-/// The positions of paths in the order of the paths' bytes.
+/// The positions of a list's paths, sorted by the paths' bytes.
 ///
-/// Paths that are listed in that order take no memory here, others four bytes each.
+/// If the list is sorted already, the order takes no memory. Otherwise it takes four bytes a path.
 public struct PathOrder: Sendable, RandomAccessCollection {
-    /// How many paths there are.
+    /// The number of paths.
     public let endIndex: Int
-    /// The positions; nil where each path has its own.
+    /// The sorted positions. `nil` means that the list is sorted already.
     private let permutation: [UInt32]?
 
-    /// The order of paths that are listed in it.
+    /// Creates the order of `count` paths that are listed in this order already.
     package init(ofSorted count: Int) {
         endIndex = count
         permutation = nil
@@ -19,10 +19,10 @@ public struct PathOrder: Sendable, RandomAccessCollection {
         permutation = PathOrder.isSorted(table) ? nil : PathOrder.sorted(table)
     }
 
-    /// 0.
+    /// Always 0.
     public var startIndex: Int { 0 }
 
-    /// The position of the path that comes at this place.
+    /// Returns the position in the list of the path at a place in the sorted order.
     public subscript(place: Int) -> Int { permutation.map { Int($0[place]) } ?? place }
 }
 

@@ -1,44 +1,46 @@
-/// What pinning found of one resource.
+/// The result of pinning one resource: how its declarations change, and why.
 public struct PinFinding: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The line of the manifest that the resource begins in.
+    /// The line of the manifest on which the resource begins.
     public var line: Int
     /// The result for the resource.
     public var outcome: Outcome
-    /// The file's size in bytes; nil when it was not read.
+    /// The file's size in bytes. `nil` means that mirror did not read the file.
     public var size: Int64?
-    /// The file's sha256; nil when it was not read.
+    /// The file's sha256. `nil` means that mirror did not read the file.
     public var sha256: Digest?
     /// Whether the manifest declares the size and a digest that proves the bytes.
     public var isDeclared = false
 
     /// The change of a resource's declarations.
     public enum Outcome: Sendable, Hashable {
-        /// It gains what it does not declare yet.
+        /// The resource gains the declarations that it lacks: `size`, `sha256` or both.
         case pin(size: Bool, sha256: Bool)
-        /// Its declarations are replaced, because another version was fetched.
+        /// mirror fetched another version than the manifest declares.
+        ///
+        /// The size, the sha256 or both are replaced, as `size` and `sha256` say.
         case update(size: Bool, sha256: Bool)
-        /// It declares its size and its sha256 already.
+        /// The resource declares its size and its sha256 already.
         case keep
-        /// There is nothing that it could be pinned to.
+        /// The resource stays as it is, for this reason.
         case leave(Reason)
-        /// Its declarations contradict the file; the text ends a sentence.
+        /// The declarations contradict the file. The text says how, as the end of a sentence.
         case contradiction(String)
     }
 
-    /// Why a resource is left as it is.
+    /// Why pinning leaves a resource as it is.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// mirror put nothing there.
+        /// mirror has not put a file at the target.
         case notFetched = "not-fetched"
         /// The file is gone.
         case missing
-        /// The bytes are not those that mirror put there.
+        /// The file has other bytes than mirror put there.
         case changed
         /// The bytes came from a URL that the manifest does not name.
         case otherSource = "other-source"
 
-        /// The reason for people.
+        /// The reason in words for messages.
         public var because: String {
             switch self {
             case .notFetched: "it was not fetched yet"
@@ -49,7 +51,7 @@ public struct PinFinding: Sendable, Hashable {
         }
     }
 
-    /// Takes the findings.
+    /// Creates a finding from its values.
     public init(
         target: Target, line: Int, outcome: Outcome, size: Int64? = nil, sha256: Digest? = nil
     ) {
@@ -60,15 +62,15 @@ public struct PinFinding: Sendable, Hashable {
         self.sha256 = sha256
     }
 
-    /// Holds what a resource declares against the bytes that are there.
+    /// Compares a resource's declarations with the file at its target.
     ///
     /// - Parameters:
-    ///   - resource: what the manifest says.
-    ///   - record: what the index knows; nil for nothing.
+    ///   - resource: the resource as the manifest declares it.
+    ///   - record: the index's row of the target. `nil` means that there is no row.
     ///   - isOfSource: whether the record's bytes came from one of the resource's sources.
-    ///   - size: the size of the bytes there; nil when no file is.
-    ///   - digests: their digests, the sha256 first.
-    ///   - updates: whether what is declared gives way to what mirror put there last.
+    ///   - size: the file's size in bytes. `nil` means that there is no file.
+    ///   - digests: the file's digests, the sha256 first.
+    ///   - updates: whether declarations may be replaced by the version that mirror fetched last.
     public static func judge(
         _ resource: Resource, record: IndexRecord?, isOfSource: Bool, size: Int64?,
         digests: [Digest], updates: Bool = false
@@ -119,14 +121,14 @@ public struct PinReport: Sendable {
     public var root: String
     /// The manifest as it was named.
     public var manifest: String
-    /// Whether nothing was to be written.
+    /// Whether this was a dry run, which writes nothing.
     public var isDryRun: Bool
     /// Whether the manifest was written.
     public var isWritten = false
-    /// One a selected resource, in the order of the targets.
+    /// One finding for each selected resource, in the order of the targets.
     public var findings: [PinFinding]
 
-    /// Takes the findings.
+    /// Creates a report from its values.
     public init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
         self.root = root
         self.manifest = manifest
@@ -134,12 +136,14 @@ public struct PinReport: Sendable {
         self.findings = findings
     }
 
-    /// The resources whose declarations contradict their files; one of them keeps the manifest unchanged.
+    /// The resources whose declarations contradict their files.
+    ///
+    /// If there is one, mirror does not change the manifest.
     public var contradictions: [PinFinding] {
         findings.filter { if case .contradiction = $0.outcome { true } else { false } }
     }
 
-    /// The resources that gain something, or whose declarations are replaced.
+    /// The resources that gain declarations, or whose declarations are replaced.
     public var pinned: [PinFinding] {
         findings.filter {
             switch $0.outcome {
@@ -149,10 +153,10 @@ public struct PinReport: Sendable {
         }
     }
 
-    /// The resources of which the manifest does not declare the size and a digest that proves the bytes.
+    /// The resources that lack a declared size or a digest that proves the bytes.
     public var undeclared: [PinFinding] { findings.filter { !$0.isDeclared } }
 
-    /// The resources that are left as they are, because there is nothing to pin them to.
+    /// The resources that pinning leaves as they are, each for a `Reason`.
     public var left: [PinFinding] {
         findings.filter { if case .leave = $0.outcome { true } else { false } }
     }

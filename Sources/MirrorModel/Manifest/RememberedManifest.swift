@@ -1,33 +1,34 @@
-/// A manifest that a root remembers, as its user sees it.
+/// A manifest that a root remembers, with the facts that the user sees.
 public struct RememberedManifest: Sendable, Hashable {
-    /// Its name, which owns its targets.
+    /// The manifest's name, which owns its targets.
     public var name: String
-    /// Where it is looked for: an absolute path, or a URL without its query.
+    /// The place where mirror looks for the manifest: an absolute path, or a URL without its query.
     public var place: String
     /// Whether the place is a path or a URL.
     public var kind: Kind
-    /// Whether a file can be read there now; nil for a URL, which is not asked.
+    /// Whether a file can be read at the place now. `nil` for a URL, which mirror does not ask.
     public var isThere: Bool?
-    /// How many resources it had when it was last synced; nil where an older version did not say.
+    /// The number of resources at the last sync.
+    /// `nil` means that an older mirror did not record it.
     public var resources: Int?
-    /// When the last good copy was taken, or last confirmed; nil where there is none.
+    /// When mirror took or last confirmed the last good copy. `nil` means that there is no copy.
     public var copiedAt: Instant?
-    /// When a sync with it last ended that had something to do, or found another text or place.
+    /// When the last sync ended that had work to do, or found the manifest changed or moved.
     public var syncedAt: Instant?
 
-    /// The kinds of places.
+    /// The kind of a place.
     public enum Kind: String, Sendable, Hashable {
         case path, url
     }
 
-    /// Takes the facts that are always known.
+    /// Creates a value from the facts that are always known.
     public init(name: String, place: String, kind: Kind) {
         self.name = name
         self.place = place
         self.kind = kind
     }
 
-    /// Writes it as one JSON object; keys that do not apply are null.
+    /// Writes the manifest as one JSON object. Keys that do not apply are null.
     public func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("name", name)
@@ -48,20 +49,21 @@ public struct ForgetReport: Sendable {
     public var root: String
     /// The manifest's name.
     public var name: String
-    /// Whether nothing was to be done.
+    /// Whether this was a dry run, which changes nothing.
     public var isDryRun: Bool
-    /// Files that were removed with it, and their sizes.
+    /// Files that were removed with the manifest, and their sizes in bytes.
     public var removed: [(target: Target, size: Int64)] = []
     /// Files that stay without an owner.
     public var left: [Target] = []
-    /// Files that would have been removed, and stay because they were changed.
+    /// Files that stay because their bytes changed. Otherwise they would have been removed.
     public var changed: [Target] = []
-    /// How many files other manifests own too.
+    /// How many files stay because other manifests own them too.
     public var shared = 0
-    /// Why files could not be removed; the manifest is then still remembered.
+    /// Why files could not be removed.
+    /// If there is a failure, the root still remembers the manifest.
     public var failures: [MirrorError] = []
 
-    /// A report of nothing.
+    /// Creates an empty report.
     public init(root: String, name: String, isDryRun: Bool) {
         self.root = root
         self.name = name
@@ -107,22 +109,23 @@ public struct ForgetReport: Sendable {
 
 /// The place at which a root finds a manifest that it remembers.
 ///
-/// A place inside the root, or beside it, is kept relative to the root. So a root that was moved,
-/// or unpacked from a cache, still finds it. All paths are taken as text; links have been resolved
-/// before.
+/// A place inside the root, or in the folder that holds the root, is stored relative to the root.
+/// So a root that was moved, or unpacked from a cache, still finds the manifest. Paths are compared
+/// as text: the caller has resolved all links.
 package enum ManifestPlace: Sendable, Hashable {
-    /// A path from the root: `maps.json` inside it, `../maps.json` beside it.
+    /// A path relative to the root: `maps.json` inside the root, `../maps.json` beside it.
     case relative(String)
-    /// A path from the root through the folder beside it, and the former absolute path.
+    /// A path relative to the root, for a file in a folder beside the root, and the former absolute
+    /// path.
     ///
-    /// The absolute path is tried where there is no file at the relative one.
+    /// mirror tries the absolute path if there is no file at the relative one.
     case either(relative: String, absolute: String)
-    /// A path that has nothing to do with the root.
+    /// An absolute path, for all other files.
     case absolute(String)
     /// A URL, with its query hashed.
     case url(SourceKey)
 
-    /// Decides how to keep the place of a manifest's file; both paths are absolute.
+    /// Decides how to store the place of a manifest's file. Both paths must be absolute.
     package init(path: String, root: String) {
         if let inside = ManifestPlace.remainder(of: path, beneath: root) {
             self = .relative(inside)
@@ -143,7 +146,7 @@ package enum ManifestPlace: Sendable, Hashable {
         }
     }
 
-    /// The paths at which the file may be, the most likely first; none for a URL.
+    /// The paths at which the file may be, the most likely first. Empty for a URL.
     package func paths(from root: String) -> [String] {
         switch self {
         case .relative(let path): [ManifestPlace.join(root, path)]

@@ -1,98 +1,100 @@
 /// One wanted file: a target, one or more sources, and the known facts about its bytes.
 public struct Resource: Sendable, Hashable {
-    /// Where the file belongs; for a name that the server gives, the name that the URL suggests.
+    /// Where the file belongs in the tree.
+    ///
+    /// If the server names the file, this is the name that the URL suggests.
     public var target: Target
     /// Whether the server may name the file within the target's folder (a `path` ending in `/`).
     public var isNamedByServer = false
-    /// Where the bytes are asked for first.
+    /// The source that mirror asks first.
     public var primary: Source
-    /// Other sources of the same bytes, in the order in which they are tried.
+    /// Other sources of the same bytes, in the order in which mirror tries them.
     public var mirrors: [Source] = []
-    /// The size in bytes, where declared.
+    /// The declared size in bytes. `nil` means that none is declared.
     public var size: Int64?
-    /// The size that a directory listing gives, in bytes: a hint for the plan, and no proof.
+    /// The size in bytes that a directory listing gives: a hint for the plan, and no proof.
     package var likelySize: Int64?
-    /// The declared digests, strongest first in whatever order they are set; empty when none is
-    /// declared.
+    /// The declared digests, sorted when set, the strongest first. Empty if none is declared.
     public var digests: [Digest] = [] {
         didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
     }
-    /// Digests of consecutive pieces, where declared.
+    /// The declared digests of consecutive pieces. `nil` means that none are declared.
     public var pieces: Pieces?
-    /// The media type that the server must answer with, where declared; `*/*` is any.
+    /// The declared media type of a response. `*/*` is any. `nil` means that none is declared.
     public var mediaType: MediaRange?
-    /// When it is asked for again.
+    /// When mirror asks for the file again.
     public var refresh: Refresh
-    /// How it is asked for.
+    /// The method of the request, with its body.
     public var method: RequestMethod = .get
-    /// Higher first.
+    /// The rank among transfers: those with a higher priority start first.
     public var priority: Int32 = 0
     /// Whether the file gets mode 0755 instead of 0644.
     public var isExecutable = false
-    /// Whether a failure leaves the run successful.
+    /// Whether the run still succeeds if this resource fails.
     public var isOptional = false
-    /// Whether it is fetched even outside the permitted hours, networks and budget.
+    /// Whether mirror fetches the file even outside the permitted hours, networks and budget.
     public var isUrgent = false
     /// Labels for choosing resources on the command line.
     public var tags: [String] = []
-    /// The line of the manifest that the resource begins in, from 1; 0 when it was made in code.
+    /// The line of the manifest on which the resource begins, from 1. 0 if a program made it.
     public var line: Int = 0
-    /// The column in that line, in Unicode scalars from 1; 0 when it was made in code.
+    /// The column in that line, in Unicode scalars from 1. 0 if a program made the resource.
     public var column: Int = 0
 
-    /// A resource with one source and defaults for everything else.
+    /// Creates a resource with one source, and with defaults for all other values.
     public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
         self.target = target
         self.primary = Source(url: url, headers: headers)
         self.refresh = .always
     }
 
-    /// A resource whose target and URL its reader still has to set.
+    /// A resource whose target and URL the reader of a manifest still has to set.
     package static let unnamed = Resource(
         target: Target(unchecked: ""),
         url: SourceURL(URLAuthority(Origin(scheme: .file, host: "", port: 0)), pathAndQuery: "/"))
 
-    /// All sources in the order in which they are tried, the primary one first.
+    /// All sources in the order in which mirror tries them, the primary one first.
     public var sources: [Source] { [primary] + mirrors }
 
-    /// The strongest declared digest that proves the bytes (sha256 or better); nil when unpinned.
+    /// The strongest declared digest that proves the bytes (sha256 or better).
+    /// `nil` if there is none.
     public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 }
 
 /// A URL that serves a resource's bytes, and the headers that go to its origin.
 public struct Source: Sendable, Hashable {
-    /// Where the bytes are.
+    /// The URL of the bytes.
     public var url: SourceURL
-    /// Sent to the URL's own origin only.
+    /// The headers of the request. mirror sends them to the URL's own origin only.
     public var headers: [HeaderField]
 
-    /// Takes a URL and its headers.
+    /// Creates a source from a URL and its headers.
     public init(url: SourceURL, headers: [HeaderField] = []) {
         self.url = url
         self.headers = headers
     }
 }
 
-/// How a resource is asked for.
+/// The method of a request for a resource.
 public enum RequestMethod: Sendable, Hashable {
     /// A GET without a body.
     case get
-    /// A POST with this body: never conditional, never resumed.
+    /// A POST with this body. Such a request is never conditional, and never resumed.
     case post(body: Template)
 }
 
-/// When a resource that is there is asked for again.
+/// When mirror asks again for a file that is in the tree.
 public enum Refresh: Sendable, Hashable {
     /// On every run.
     case always
-    /// Never, once it is there.
+    /// Never, once the file is there.
     case never
     /// As the server's Cache-Control and Expires say (RFC 9111 §4.2).
     case http
-    /// After this many seconds since the last confirmation; greater than 0.
+    /// After this many seconds since the last confirmation. Greater than 0.
     case after(seconds: Int64)
 
-    /// Reads `always`, `never`, `http` or a duration with its unit; nil for anything else.
+    /// Reads `always`, `never`, `http` or a duration with its unit. Returns nil for any other text.
     public init?(_ text: String) {
         switch text {
         case "always": self = .always
@@ -108,7 +110,7 @@ public enum Refresh: Sendable, Hashable {
 }
 
 extension Refresh: CustomStringConvertible {
-    /// The text as a manifest has it, a duration in its greatest whole unit.
+    /// The text as a manifest writes it. A duration is in the largest unit that divides it.
     public var description: String {
         switch self {
         case .always: return "always"
@@ -122,23 +124,24 @@ extension Refresh: CustomStringConvertible {
     }
 }
 
-/// Resources of lists, in which one file may be described several times; kept as compactly as in a
-/// manifest.
+/// The resources of lists, in which several entries may describe one file.
+///
+/// The resources are stored as compactly as in a manifest.
 package struct JoinedResources {
     private var table = ResourceTable()
-    /// The resources that have been joined, which differ from those in the table.
+    /// Resources that were joined, by their positions. Each replaces the one in `table`.
     private var joined: [Int: Resource] = [:]
-    /// The positions of the targets, by their hashes.
+    /// The last position of each target, by the target's hash.
     private var positions: [Int: UInt32] = [:]
-    /// The sources of the resources that have been joined.
+    /// The sources of each joined resource, by its position.
     private var sources: [Int: Set<Source>] = [:]
 
     package init() {}
 
-    /// How many resources there are.
+    /// The number of resources.
     package var count: Int { table.count }
 
-    /// A resource, in the order of the first descriptions.
+    /// The resource at a position, in the order of the first descriptions.
     package subscript(position: Int) -> Resource { joined[position] ?? table[position] }
 
     /// The resources, in the order of their first descriptions.
@@ -146,8 +149,9 @@ package struct JoinedResources {
         joined.isEmpty ? table : ResourceTable(table.indices.lazy.map { self[$0] })
     }
 
-    /// Adds a resource, or joins it with an earlier one of its target if they do not contradict each
-    /// other; false if it was joined.
+    /// Adds a resource, or joins it with an earlier one of the same target and the same bytes.
+    ///
+    /// Returns false if the resource was joined.
     package mutating func add(_ resource: Resource) -> Bool {
         let hash = resource.target.hashValue
         if let known = positions[hash], table.target(at: Int(known)) == resource.target,
@@ -162,7 +166,7 @@ package struct JoinedResources {
 
     private mutating func join(_ other: Resource, at position: Int) -> Bool {
         guard self[position].describesSameBytes(as: other) else { return false }
-        // Taken out, so that its sources are not copied for each that is added.
+        // The resource and its sources are taken out, so that a change does not copy them.
         var resource = joined.removeValue(forKey: position) ?? table[position]
         var known = sources.removeValue(forKey: position) ?? Set(resource.sources)
         resource.join(other, &known)
@@ -173,9 +177,9 @@ package struct JoinedResources {
 }
 
 extension Resource {
-    /// Whether another resource is about the same bytes, and does not contradict this one.
+    /// Whether another resource describes the same bytes, and does not contradict this one.
     ///
-    /// The bytes are the same if their URL is, or if a digest proves it.
+    /// The bytes are the same if both have one primary URL, or the same pin.
     fileprivate func describesSameBytes(as other: Resource) -> Bool {
         let contradicts = other.digests.contains { digest in
             digests.contains { $0.algorithm == digest.algorithm && $0 != digest }
@@ -184,8 +188,10 @@ extension Resource {
         return isSame && !contradicts && (size == nil || other.size == nil || size == other.size)
     }
 
-    /// Adds what another says of the same bytes. Tags stay that both have, because a file that is
-    /// needed without a tag is needed.
+    /// Adds the declarations of another resource about the same bytes.
+    ///
+    /// Only tags of both resources stay: a file that one entry wants without a tag is wanted
+    /// without it.
     fileprivate mutating func join(_ other: Resource, _ known: inout Set<Source>) {
         let wasPinned = pin != nil
         size = size ?? other.size

@@ -1,18 +1,18 @@
-/// The resources of a manifest, kept compactly: about 130 bytes for a pinned one.
+/// The resources of a manifest, stored compactly: a pinned one takes about 130 bytes.
 ///
-/// A resource is built on demand. What is often needed alone, such as its target, is available
-/// without the rest.
+/// The table builds a `Resource` on demand. Values that are often needed alone, such as its target,
+/// are available without the rest.
 public struct ResourceTable: Sendable, RandomAccessCollection {
     private var columns = ResourceColumns()
 
-    /// Takes resources in their order.
+    /// Creates a table of resources, in their order.
     public init(_ resources: some Sequence<Resource> = EmptyCollection<Resource>()) {
         for resource in resources { append(resource) }
     }
 
-    /// 0.
+    /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many resources there are.
+    /// The number of resources.
     public var endIndex: Int { columns.records.count }
 
     /// The resource at a position, in the order of the manifest.
@@ -24,22 +24,26 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         columns.append(resource)
     }
 
-    /// Makes the columns this table's own, and forgets what held for them; called before every change.
+    /// Copies the columns if another table shares them, and forgets their order and validity.
+    ///
+    /// Every change calls `own` first.
     private mutating func own() {
         if !isKnownUniquelyReferenced(&columns) { columns = ResourceColumns(copying: columns) }
         columns.order = nil
         columns.isValid = false
     }
 
-    /// Whether a reader has held the resources against every rule, and none was added since.
+    /// Whether a reader has checked the resources against every rule, and none was added since.
     var isValid: Bool { columns.isValid }
 
-    /// Notes that the resources were held against every rule.
+    /// Notes that a reader has checked the resources against every rule.
     package func noteValid() { columns.isValid = true }
 
-    /// The positions in the order of their paths' bytes, in which the index and a tree are read.
+    /// The positions, sorted by the bytes of the paths.
+    /// The index and a tree are read in this order.
     ///
-    /// Equal paths stay in the order of the manifest. Unless it is remembered, each call sorts again.
+    /// Equal paths stay in the order of the manifest. Each call sorts again, unless `rememberOrder`
+    /// was called since the last change.
     public var sortedOrder: PathOrder { columns.order ?? PathOrder(of: self) }
 
     /// Sorts the paths once for all calls of `sortedOrder`, until the table changes.
@@ -49,7 +53,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         columns.order = order
     }
 
-    /// The bytes that the table takes up, apart from what only few resources have.
+    /// The memory of the table in bytes, without values that only few resources have.
     var footprint: Int { columns.arena.footprint + columns.records.footprint }
 }
 
@@ -68,7 +72,7 @@ extension ResourceTable {
         columns.target(of: columns.records[position])
     }
 
-    /// Lends the bytes of one resource's path; they are not valid afterwards.
+    /// Passes the bytes of one resource's path to the body. They are valid only during the call.
     public func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
@@ -81,26 +85,27 @@ extension ResourceTable {
         withPath(at: position) { ByteOrder.compare($0, path) }
     }
 
-    /// Negative, zero or positive as the first path's bytes come before, with or after the other's.
+    /// Compares the paths of two resources by bytes: negative, zero or positive.
     func compare(_ first: Int, _ second: Int) -> Int {
         withPath(at: second) { comparePath(at: first, with: $0) }
     }
 
-    /// The line and column where one resource begins; zeros when it was made in code.
+    /// The line and column at which one resource begins. Both are 0 if a program made the resource.
     public func place(at position: Int) -> (line: Int, column: Int) {
         (Int(columns.records[position].line), Int(columns.records[position].column))
     }
 
-    /// The declared size of one resource.
+    /// The declared size of one resource in bytes. `nil` means that none is declared.
     package func size(at position: Int) -> Int64? { columns.records[position].size }
 
-    /// The size of one resource that is declared, or else the one that a directory listing gives.
+    /// The declared size of one resource, or else the size that a directory listing gives, in
+    /// bytes.
     func expectedSize(at position: Int) -> Int64? {
         let record = columns.records[position]
         return record.size ?? record.likelySize
     }
 
-    /// The digest of a resource that declares exactly one; nil for others.
+    /// The digest of a resource that declares exactly one. `nil` for any other resource.
     func onlyDigest(at position: Int) -> Digest? { columns.digest(of: columns.records[position]) }
 
     /// Whether one resource declares a digest.
@@ -117,7 +122,7 @@ extension ResourceTable {
     /// Whether one resource has no mirrors.
     func hasOneSource(at position: Int) -> Bool { kind(at: position).mirrors.isEmpty }
 
-    /// The priority and the first host of one resource.
+    /// The priority of one resource, and the host of its first source.
     package func turn(at position: Int) -> (priority: Int32, host: Host) {
         let kind = kind(at: position)
         return (kind.priority, Host(kind.primary.url))
@@ -131,8 +136,10 @@ extension ResourceTable {
             || kind(at: position).mirrors.contains { hasVariables($0.headers) }
     }
 
-    /// Whether a recorded version is all that one resource asks for: it declares this size, this
-    /// sha256 and no other digest, and is to be executable or not as recorded.
+    /// Whether a recorded version is all that one resource asks for.
+    ///
+    /// The resource must declare this size, this sha256 and no other digest, and must be executable
+    /// or not as recorded. A resource whose file the server names is never satisfied.
     package func isSatisfied(
         at position: Int, bySize size: Int64, sha256: UnsafeRawBufferPointer, isExecutable: Bool
     ) -> Bool {
@@ -143,7 +150,7 @@ extension ResourceTable {
         return columns.withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength), count: 32
         ) { known in
-            // Eight bytes at a time: this is asked a million times.
+            // Compares eight bytes at a time, because a plan may ask this a million times.
             let known = UnsafeRawBufferPointer(known)
             return sha256.count == 32
                 && stride(from: 0, to: 32, by: 8).allSatisfy { at in
@@ -166,15 +173,16 @@ extension ResourceTable {
         }
     }
 
-    /// The same for any source.
+    /// A hash of the request to any source: equal for equal requests.
     static func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         url.withPathAndQuery {
             ResourceTable.hash(method, url.authority.serverHash, $0[...], $0[$0.endIndex...])
         }
     }
 
-    /// The hash of a method and a URL, of whose authority there is a hash; path and query come in two
-    /// halves, split anywhere.
+    /// Hashes a method, the hash of an authority, and a path with its query.
+    ///
+    /// `first` and `second` are halves of path and query, split anywhere.
     private static func hash(
         _ method: RequestMethod, _ serverHash: Int,
         _ first: Slice<UnsafeBufferPointer<UInt8>>,
@@ -197,23 +205,24 @@ extension ResourceTable {
     }
 }
 
-/// Where a table keeps its resources: it takes them apart, and puts them together again.
+/// The storage of a table: splits each resource into columns, and builds the resource again.
 ///
-/// The columns are an object: tables are passed on very often, and a copy then counts one reference.
-/// Path, URL and a single digest lie in the arena, one after the other. Everything else about a
-/// resource is its kind, which most resources of a manifest share.
+/// The columns are an object, because tables are copied very often. A copy then counts one
+/// reference. Path, URL and a single digest lie in the arena, one after the other. All other values
+/// of a resource are its kind. Most resources of a manifest share one kind.
 private final class ResourceColumns: @unchecked Sendable {
-    // Sendable, because nothing changes while two tables hold it: `ResourceTable.own` makes a copy
-    // before each change, unless the one table that changes holds it alone.
+    // Sendable, because the columns do not change while two tables hold them.
+    // `ResourceTable.own` makes a copy before each change, unless one table holds the columns
+    // alone.
     private(set) var arena = ByteArena()
     private(set) var records = BlockArray<ResourceRecord>()
-    /// Resources without what their records and the arena have of them.
+    /// The kinds: resources without the values that their records and the arena hold.
     private(set) var kinds = InternTable<Resource>()
-    /// A URL of the last resource's authority, which stands for that in kinds.
+    /// A URL with the last resource's authority and no path. Kinds have it in place of their URL.
     private var site: SourceURL?
-    /// The order of the paths, once it is remembered.
+    /// The order of the paths. `nil` until `rememberOrder` is called.
     var order: PathOrder?
-    /// Whether a reader has held the resources against every rule.
+    /// Whether a reader has checked the resources against every rule.
     var isValid = false
 
     init() {}
@@ -224,7 +233,7 @@ private final class ResourceColumns: @unchecked Sendable {
         kinds = other.kinds
     }
 
-    /// Lends bytes of the arena, and counts no reference for that.
+    /// Passes bytes of the arena to the body, without counting a reference.
     @inline(__always)
     func withBytes<Result>(
         at position: ByteArena.Position, offset: Int = 0, count: Int,
@@ -258,7 +267,7 @@ private final class ResourceColumns: @unchecked Sendable {
         record.line = UInt32(clamping: resource.line)
         record.column = UInt32(clamping: resource.column)
 
-        // What is left is its kind.
+        // The values that are left make up the kind.
         resource.target = Target(unchecked: "")
         resource.primary.url = site(of: url)
         if digest != nil { resource.digests = [] }
@@ -323,22 +332,23 @@ private final class ResourceColumns: @unchecked Sendable {
     }
 }
 
-/// One resource as the table keeps it: 40 bytes, and its path, URL and digest in the arena.
+/// One resource in 40 bytes. Its path, URL and digest are in the arena.
 private struct ResourceRecord: Sendable {
-    /// Where path, URL and digest begin, one after the other.
+    /// Where the resource begins in the arena: path, URL and digest, one after the other.
     var position: ByteArena.Position
-    /// The declared or the likely size; the least number when there is none.
+    /// The declared or the likely size in bytes. `Int64.min` means that no size is known.
     private var sizeOrLeast = Int64.min
     var line: UInt32 = 0
     var column: UInt32 = 0
-    /// The number of its kind.
+    /// The number of the resource's kind.
     var kind: UInt32 = 0
-    /// The length in bytes of the URL's path and query that the arena holds.
+    /// The length in bytes of the URL's path and query, as far as the arena holds them.
     var urlLength: UInt32 = 0
-    /// The length of the URL's end that is also the path's end, and is not stored again.
+    /// The length in bytes of the end that URL and path share. The arena holds it only in the path.
     var sharedLength: UInt16 = 0
-    /// The path's length in the lower 12 bits, the digest's algorithm in the next 3, and in the
-    /// highest whether the size is only likely.
+    /// The length of the path in bits 0 to 11, and the digest's algorithm in bits 12 to 14.
+    ///
+    /// Bit 15 is set if the size is only likely.
     private var lengthAndFlags: UInt16
 
     init(position: ByteArena.Position, pathLength: Int, digest: DigestAlgorithm?) {
@@ -347,8 +357,9 @@ private struct ResourceRecord: Sendable {
         lengthAndFlags = UInt16(pathLength) | UInt16(number ?? 0) << 12
     }
 
-    /// Enters the declared size, or else the likely one. A negative one is kept, so that it can be
-    /// refused.
+    /// Stores the declared size, or else the likely one.
+    ///
+    /// A negative size is stored too, so that validation can refuse it.
     mutating func set(size: Int64?, likelySize: Int64?) {
         guard let known = size ?? likelySize else { return }
         sizeOrLeast = max(known, .min + 1)
@@ -360,25 +371,26 @@ private struct ResourceRecord: Sendable {
 
     /// The declared size.
     var size: Int64? { isOnlyLikely ? nil : knownSize }
-    /// The likely size, where none is declared.
+    /// The likely size. `nil` if the size is declared or unknown.
     var likelySize: Int64? { isOnlyLikely ? knownSize : nil }
 
     var pathLength: Int { Int(lengthAndFlags & 0xFFF) }
 
-    /// The algorithm of the digest in the arena; nil when there is none.
+    /// The algorithm of the digest in the arena. `nil` means that the arena has none.
     var digest: DigestAlgorithm? {
         let number = Int(lengthAndFlags >> 12 & 7)
         return number == 0 ? nil : DigestAlgorithm.allCases[number - 1]
     }
 }
 
-/// Equal values, mostly kept once, and referred to by number.
+/// Stores values and numbers them. Equal values are mostly stored once.
 struct InternTable<Value: Hashable & Sendable>: Sendable {
     private(set) var values: [Value] = []
     private var numbers: [Value: Int] = [:]
     private var last = -1
-    /// How many values are looked for. Where each has its own, a dictionary of all would take more
-    /// memory than it saves.
+    /// How many values the dictionary holds.
+    ///
+    /// If all values differ, a dictionary of all would take more memory than it saves.
     private static var most: Int { 1 << 13 }
 
     mutating func number(of value: Value) -> Int {

@@ -1,21 +1,26 @@
 /// The address of a resource's bytes: an absolute http, https or file URL (RFC 3986).
 ///
-/// The parser is strict, and requests are built from the parsed parts, so that the transport cannot
+/// The parser is strict, and mirror builds requests from the parsed parts. So the transport cannot
 /// read another host out of the same text.
 public struct SourceURL: Sendable, Hashable {
     let authority: URLAuthority
-    /// The whole URL without user information, as it is requested; it may hold secrets in its query.
+    /// The URL as mirror requests it: without user information, but with any secrets of its query.
     ///
     /// Most URLs have no query. Their requests, keys and events then share this text.
     public let requestText: String
-    /// The bytes in front of the path, and those up to its end.
+    /// `pathStart`: the offset of the path in `requestText`.
+    /// `pathEnd`: the offset of the path's end.
     private let (pathStart, pathEnd): (Int, Int)
 
-    /// - Parameter pathAndQuery: as a request has them; the path ends at the first question mark.
+    /// Creates a URL from its authority and the text behind it.
+    ///
+    /// - Parameter pathAndQuery: the path up to the first question mark, then the query.
     init(_ authority: URLAuthority, pathAndQuery: String) {
         self.init(authority, requestText: authority.site + pathAndQuery)
     }
 
+    /// Creates a URL from its authority, its path and its query.
+    ///
     /// - Parameter path: percent-encoded, beginning with a slash.
     init(_ authority: URLAuthority, path: [UInt8], query: [UInt8]?) {
         let site = authority.site.utf8
@@ -30,6 +35,8 @@ public struct SourceURL: Sendable, Hashable {
         self.init(authority, requestText: text)
     }
 
+    /// Creates a URL from its authority and its whole text.
+    ///
     /// - Parameter requestText: the authority's origin, the path and the query.
     init(_ authority: URLAuthority, requestText: String) {
         self.authority = authority
@@ -42,9 +49,9 @@ public struct SourceURL: Sendable, Hashable {
 
     /// The scheme.
     public var scheme: URLScheme { authority.origin.scheme }
-    /// User name and password as written, without the `@`; nil when there are none.
+    /// User name and password as written, without the `@`. `nil` means that there are none.
     public var userInfo: String? { authority.userInfo }
-    /// The host, in lower case; an IPv6 address without brackets; empty for `file`.
+    /// The host, in lower case. An IPv6 address has no brackets. A `file` URL has an empty host.
     public var host: String { authority.origin.host }
     /// The port, with the scheme's default filled in.
     public var port: UInt16 { authority.origin.port }
@@ -52,7 +59,7 @@ public struct SourceURL: Sendable, Hashable {
     public var path: String {
         String(decoding: requestText.utf8.prefix(pathEnd).dropFirst(pathStart), as: UTF8.self)
     }
-    /// The path up to its last slash, and a relative path behind it (RFC 3986 §5.2.3).
+    /// Returns the path up to its last slash, followed by a relative path (RFC 3986 §5.2.3).
     func merged(with relative: [UInt8]) -> [UInt8] {
         var text = requestText
         return text.withUTF8 { text in
@@ -65,7 +72,7 @@ public struct SourceURL: Sendable, Hashable {
             return merged
         }
     }
-    /// The query without its `?`; nil when there is none.
+    /// The query without its `?`. `nil` means that there is no query.
     public var query: String? {
         if pathEnd == requestText.utf8.count { return nil }
         return String(decoding: requestText.utf8.dropFirst(pathEnd + 1), as: UTF8.self)
@@ -80,11 +87,13 @@ public struct SourceURL: Sendable, Hashable {
         return String(decoding: requestText.utf8.prefix(pathEnd), as: UTF8.self)
     }
 
-    /// The path and, after a question mark, the query.
+    /// The path, followed by a question mark and the query if there is a query.
     var pathAndQuery: String { withPathAndQuery { String(decoding: $0, as: UTF8.self) } }
 
-    /// The bytes in front of the path, if this URL differs from the other in its path only, and no byte
-    /// of the path is percent-encoded; nil if not.
+    /// Returns the path's offset in `requestText` if the URLs differ in their paths only.
+    ///
+    /// Returns nil if they differ otherwise, if one has a query, or if this path has a
+    /// percent-encoded byte.
     package func plainPath(besides other: SourceURL) -> Int? {
         guard authority === other.authority || authority.site == other.authority.site,
             pathEnd == requestText.utf8.count, other.pathEnd == other.requestText.utf8.count
@@ -93,7 +102,7 @@ public struct SourceURL: Sendable, Hashable {
         return text.withUTF8 { $0[pathStart...].contains(UInt8(ascii: "%")) } ? nil : pathStart
     }
 
-    /// Lends the bytes of the path and the query; they are not valid afterwards.
+    /// Passes the bytes of the path and the query to the body. They are valid only during the call.
     func withPathAndQuery<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var text = requestText
         return text.withUTF8 { body(UnsafeBufferPointer(rebasing: $0[pathStart...])) }
@@ -101,7 +110,7 @@ public struct SourceURL: Sendable, Hashable {
 }
 
 extension SourceURL: CustomStringConvertible {
-    /// The URL for people: user information and query left out, without a sign of them.
+    /// The URL for messages: without user information and query, and with no sign of them.
     public var description: String { withoutSecrets }
 }
 
@@ -112,7 +121,7 @@ extension SourceURL {
         return SourceURL(URLAuthority(origin), pathAndQuery: pathAndQuery)
     }
 
-    /// User name and password, percent-decoded; nil when the URL has none. Never printed.
+    /// User name and password, percent-decoded. `nil` means that there are none. Never printed.
     public var credentials: (user: String, password: String)? {
         guard let userInfo else { return nil }
         let halves = userInfo.utf8.split(
@@ -132,7 +141,8 @@ extension SourceURL {
 
     /// The URL as a reference to resolve against a folder's URL (RFC 3986 §4.2).
     ///
-    /// Only files below the folder get a relative reference: they move with the folder.
+    /// Only a file below the folder gets a relative reference, because such a file moves with the
+    /// folder.
     public func reference(from folder: SourceURL?) -> String {
         guard let folder, scheme == .file, folder.scheme == .file, folder.path.last == "/",
             path.utf8.starts(with: folder.path.utf8)
@@ -148,11 +158,13 @@ extension SourceURL {
 }
 
 extension SourceURL {
-    /// The reference to a name below a folder, in which no byte has a meaning but the slash.
+    /// Returns the relative reference to a path in a folder, with special bytes percent-encoded.
+    ///
+    /// A slash stays as it is.
     package static func reference(toName name: String) -> String {
         var text = Array("./".utf8)
         for byte in name.utf8 {
-            // Servers exist that take a plus sign for a space, as S3 does; apt escapes it too.
+            // Some servers, such as S3, read a plus sign as a space. apt encodes the sign too.
             if PercentEncoding.isPathByte(byte), byte != UInt8(ascii: "+") {
                 text.append(byte)
             } else {
@@ -162,7 +174,7 @@ extension SourceURL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A value of a query, in which no byte has a meaning of its own.
+    /// Returns a text as the value of a query, with special bytes percent-encoded.
     package static func queryValue(_ text: String) -> String {
         var value: [UInt8] = []
         for byte in text.utf8 {
@@ -172,21 +184,21 @@ extension SourceURL {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// The text with each `%XX` replaced by its byte; nil if the bytes are no UTF-8.
+    /// Replaces each `%XX` of a text by its byte. Returns nil if the bytes are not UTF-8.
     package static func decoded(_ text: some StringProtocol) -> String? {
         String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self)
     }
 }
 
 extension SourceURL {
-    /// The `file:` URL of a folder, ending in `/`, to resolve references against.
+    /// Creates the `file:` URL of a folder, ending in `/`, to resolve references against.
     ///
-    /// Nil when the path is not absolute.
+    /// Returns nil if the path is not absolute or has a NUL.
     public init?(folder path: String) {
         self.init(file: path.utf8.last == UInt8(ascii: "/") ? path : path + "/")
     }
 
-    /// The `file:` URL of a file; nil when the path is not absolute.
+    /// Creates the `file:` URL of a file. Returns nil if the path is not absolute or has a NUL.
     public init?(file path: String) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { return nil }
         var text: [UInt8] = []
@@ -202,13 +214,13 @@ extension SourceURL {
             pathAndQuery: String(decoding: DotSegments.remove(from: text), as: UTF8.self))
     }
 
-    /// The path of a `file:` URL in the file system; nil for another scheme.
+    /// The path of a `file:` URL in the file system. `nil` for another scheme.
     public var filePath: String? {
         guard scheme == .file else { return nil }
         return String(decoding: PercentEncoding.decode(path.utf8), as: UTF8.self)
     }
 
-    /// The last path segment, percent-decoded; nil when no file can have that name.
+    /// The last path segment, percent-decoded. `nil` means that no file can have that name.
     public var lastSegment: String? {
         let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) }
         let bytes = PercentEncoding.decode(path.utf8[(start ?? path.startIndex)...])
@@ -223,13 +235,13 @@ extension SourceURL {
     }
 }
 
-/// Scheme, user, host and port: one object for many URLs, which differ in path and query only.
+/// Scheme, user, host and port. URLs that differ in path and query only share one object.
 final class URLAuthority: Sendable {
     let origin: Origin
     let userInfo: String?
-    /// The origin as text: it is asked for several times a transfer.
+    /// The origin as text, stored because each transfer reads it several times.
     let site: String
-    /// A hash of host and port: there is a request to the same authority for each of many files.
+    /// A hash of host and port, stored because the requests for many files go to one authority.
     let serverHash: Int
 
     init(_ origin: Origin, userInfo: String? = nil) {

@@ -1,20 +1,20 @@
 /// The path of a resource in the tree: `Documents/…`, `Caches/…` or `tmp/…`.
 ///
-/// A value of this type is safe to append to a root: it is relative, stays in its area, and has no
-/// component that a file system or a terminal reads as something else. Two targets are equal when
-/// their bytes are; Swift's `String` comparison would merge composed and decomposed forms, which
+/// A target is safe to append to a root. It is relative and stays in its area. No file system and
+/// no terminal reads a component of a target as anything else than a name. Two targets are equal if
+/// their bytes are. Swift's `String` comparison would merge composed and decomposed forms, which
 /// are two files on Linux.
 public struct Target: Sendable {
     /// The path, `/`-separated, beginning with the area's name.
     public let path: String
 
-    /// Checks a path and makes it a target; throws `TargetError` when it cannot be one.
+    /// Creates a target from a path. Throws `TargetError` if the path cannot be a target.
     public init(_ path: String) throws(TargetError) {
         if let reason = Target.flaw(in: path) { throw TargetError(path: path, reason: reason) }
         self.path = path
     }
 
-    /// Takes a path that this initializer's other form has let through before.
+    /// Creates a target from a path that `init(_:)` has accepted before.
     init(unchecked path: String) { self.path = path }
 
     /// The area that the path begins with.
@@ -33,7 +33,9 @@ public struct Target: Sendable {
     /// The last component.
     public var name: String { PathText.name(of: path) }
 
-    /// What follows the name's last dot, in lower case; nil without one, or for a dot file.
+    /// The text behind the name's last dot, in lower case.
+    ///
+    /// `nil` means that there is no dot, or no text on one side of the dot.
     public var fileExtension: String? {
         guard let (stem, text) = name.halves(atLast: "."), !stem.isEmpty, !text.isEmpty else {
             return nil
@@ -47,7 +49,8 @@ public struct Target: Sendable {
     /// The components from the area to the name.
     public var components: [Substring] { path.parts(at: "/") }
 
-    /// A target beside this one, in the same folder.
+    /// Returns the target of another name in the same folder.
+    /// Throws `TargetError` as `init(_:)` does.
     public func sibling(named name: String) throws(TargetError) -> Target {
         try Target(folder + "/" + name)
     }
@@ -57,28 +60,29 @@ public struct Target: Sendable {
 public struct TargetError: Error, Sendable, Hashable {
     /// The path.
     public let path: String
-    /// Why it cannot be a target.
+    /// Why the path cannot be a target.
     public let reason: Reason
 
     /// Why a path cannot be a target.
     public enum Reason: Error, Sendable, Hashable {
-        /// It begins with none of the three areas; the suggestion, where there is one, does.
+        /// The path begins with none of the three areas.
+        /// The suggestion, if any, is a path in an area.
         case outsideAreas(suggestion: String?)
-        /// It begins with `/`.
+        /// The path begins with `/`.
         case absolute
-        /// It names an area and nothing in it.
+        /// The path names an area and nothing in it.
         case areaItself
-        /// It has an empty component (`//`, or a slash at the end).
+        /// The path has an empty component (`//`, or a slash at the end).
         case emptyComponent
-        /// It has a component `.` or `..`.
+        /// The path has a component `.` or `..`.
         case dotComponent(String)
-        /// It has a NUL or another control character (C0, DEL or C1).
+        /// The path has a NUL or another control character (C0, DEL or C1).
         case controlCharacter
-        /// It has a component of more than 255 bytes.
+        /// The path has a component of more than 255 bytes.
         case longComponent(bytes: Int)
-        /// It is longer than Linux's `PATH_MAX` leaves room for.
+        /// The path is longer than Linux's `PATH_MAX` leaves room for.
         case longPath(bytes: Int)
-        /// It is a `tmp/*.part`, the name of an unfinished download.
+        /// The path is a `tmp/*.part`, the name of an unfinished download.
         case partName
     }
 }
@@ -110,12 +114,13 @@ extension TargetError.Reason: CustomStringConvertible {
 private let slash = UInt8(ascii: "/")
 
 extension Target {
-    /// The greatest length of a path in bytes; the rest of `PATH_MAX` (4096) is left to the root.
+    /// The greatest length of a path in bytes. The rest of `PATH_MAX` (4096) is left to the root.
     public static let longestPath = 3072
 
     package static func flaw(in path: String) -> TargetError.Reason? {
         var path = path
-        // Nearly all are sound, and a row of the index is looked at more often than it is made.
+        // Nearly all paths are sound, so the fast check comes first.
+        // mirror reads rows of the index, and checks their paths, more often than it writes rows.
         if path.withUTF8(isSound) { return nil }
         if path.utf8.first == slash { return .absolute }
         if path.utf8.count > longestPath { return .longPath(bytes: path.utf8.count) }
@@ -134,7 +139,7 @@ extension Target {
         return nil
     }
 
-    /// Whether bytes that are valid UTF-8 are a target's path.
+    /// Whether these bytes, which must be valid UTF-8, are a target's path.
     package static func isSound(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
         guard path.count <= longestPath, path.first != slash,
             let area = Area.allCases.first(where: { begins(path, with: $0) }),
@@ -154,14 +159,17 @@ extension Target {
         return isBegun ?? path.starts(with: name)
     }
 
-    /// The flaw of the bytes, which are valid UTF-8; a million paths go through here.
+    /// Returns the first flaw of a path's components. The bytes must be valid UTF-8.
+    ///
+    /// The loop is fast, because a million paths may go through it. Returns nil if there is no
+    /// flaw.
     private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetError.Reason?
     {
         var start = 0
         var dots = 0
         for at in 0...path.count {
             let byte = at < path.count ? path[at] : slash
-            // Digits, letters and most signs; the slash and the dot come before them.
+            // Digits, letters and most signs. In ASCII they come behind the slash and the dot.
             if byte > slash, byte < 0x7F { continue }
             if byte == slash {
                 let length = at - start
@@ -183,7 +191,10 @@ extension Target {
         return nil
     }
 
-    /// `caches/x` becomes `Caches/x`; anything else that is sound below an area, `Caches/…`.
+    /// Suggests a target for a path outside all areas.
+    /// Returns nil if the suggestion would not be sound.
+    ///
+    /// `caches/x` becomes `Caches/x`. Any other path is put below `Caches/`.
     private static func suggestion(for path: String) -> String? {
         guard !path.isEmpty else { return nil }
         if let (first, rest) = path.halves(atFirst: "/"),
@@ -202,7 +213,7 @@ extension Target {
 extension Target: Hashable, Comparable, CustomStringConvertible {
     /// Whether the bytes are the same.
     public static func == (left: Target, right: Target) -> Bool {
-        // As buffers: a sequence would be asked for one byte after the other.
+        // Buffers are compared in blocks, but other sequences byte by byte.
         var (left, right) = (left.path, right.path)
         return left.withUTF8 { left in
             right.withUTF8 { right in
@@ -212,7 +223,7 @@ extension Target: Hashable, Comparable, CustomStringConvertible {
         }
     }
 
-    /// The order of the bytes.
+    /// Whether the left path comes first in the order of the bytes.
     public static func < (left: Target, right: Target) -> Bool {
         var (left, right) = (left.path, right.path)
         return left.withUTF8 { left in
@@ -242,15 +253,17 @@ public enum Area: String, Sendable, Hashable, CaseIterable {
 
 // MARK: Files whose real names only the server knows
 
-// The manifest gives such a file a folder, and its URL ends in no name. A provisional name stands for the
-// file in plans and events until the server has named it, and no file ever gets it.
+// The manifest gives such a file a folder, and its URL ends in no name.
+// A provisional name stands for the file in plans and events until the server has named the file.
+// No file ever gets a provisional name.
 
 extension SourceURL {
     /// The provisional name: `unnamed-` and 16 hexadecimal digits that follow from the URL.
     ///
-    /// Different URLs have different ones, so that one folder can hold many such files.
+    /// Different URLs have different provisional names, so that one folder can hold many such
+    /// files.
     package var provisionalName: String {
-        // FNV-1a suffices: it only has to keep apart the URLs of one manifest.
+        // FNV-1a suffices, because the hash only keeps apart the URLs of one manifest.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in requestText.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let digits = String(hash, radix: 16)

@@ -1,8 +1,8 @@
-/// Paths with positions in a list.
+/// A list of paths, each with its position.
 package protocol PathList {
     /// The positions in the order of the paths' bytes.
     var sortedOrder: PathOrder { get }
-    /// Lends the bytes of one path, which are valid only during the call.
+    /// Passes the bytes of one path to the body. They are valid only during the call.
     func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result
@@ -10,17 +10,19 @@ package protocol PathList {
 
 extension ResourceTable: PathList {}
 
-/// A path in a list, or a folder that it leads through.
+/// A path of the list, or a folder of that path.
 private struct Occurrence {
     var hash: UInt64
     var position: UInt32
-    /// The length in bytes of the prefix of the path that this occurrence means.
+    /// The length in bytes of the path, or of the prefix of the path that is the folder.
     var length: UInt16
     var isFolder: Bool
 }
 
 extension PathList {
-    /// The position of a target; nil if it is not there. `order` is `sortedOrder`.
+    /// Returns the position of a target. Returns nil if the list does not have the target.
+    ///
+    /// `order` must be `sortedOrder`.
     package func position(of target: Target, in order: PathOrder) -> Int? {
         var path = target.path
         return path.withUTF8 { path in
@@ -37,10 +39,10 @@ extension PathList {
 
     /// The flaws of paths that cannot stand beside each other in one tree.
     ///
-    /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
-    /// hashes occur twice can collide, and only those are compared as text. The search takes targets in
-    /// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
-    /// as new exactly once.
+    /// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths
+    /// whose hashes occur twice can collide, so the search compares only such paths as text. The
+    /// search takes targets in the order of their bytes, in which all paths of a folder are
+    /// neighbours. So the search meets each folder as new exactly once.
     package func collisions() -> [ManifestRuleError] {
         let order = sortedOrder
         var known = RepeatedHashes(expecting: order.count)
@@ -60,7 +62,8 @@ extension PathList {
         return found
     }
 
-    /// Passes each target, and each folder once, to the body; returns the targets that are equal.
+    /// Calls the body for each target and once for each folder.
+    /// Returns a flaw for each repeated target.
     private func forEachPath(in order: PathOrder, _ body: (Occurrence) -> Void)
         -> [ManifestRuleError]
     {
@@ -93,7 +96,10 @@ extension PathList {
         return equal
     }
 
-    /// Compares paths with one hash: those alike to the first are flaws, then it goes on with the rest.
+    /// Compares paths that share a hash. Returns a flaw for each path that equals an earlier one.
+    ///
+    /// Two paths are equal here if their folded texts are. Each round drops the paths that equal
+    /// the first.
     private func flaws(among group: [Occurrence]) -> [ManifestRuleError] {
         var found: [ManifestRuleError] = []
         var group = group
@@ -124,8 +130,8 @@ extension PathList {
             let (file, inside) = a.isFolder ? (second, first) : (first, second)
             return .targetIsFolder(target: file, inside: inside)
         }
-        // Where the folders around them differ, the folders have been reported, and this flaw
-        // follows from theirs.
+        // If the folders of both paths differ, a flaw of the folders has been reported, and this
+        // flaw follows from it.
         guard folder(of: aText).elementsEqual(folder(of: bText)) else { return nil }
         return a.isFolder
             ? .foldersAlike(first: first, second: second, firstFolder: aText, secondFolder: bText)
@@ -143,10 +149,9 @@ extension PathList {
     }
 }
 
-/// Hashes of paths, and of the folders that they lead through, that are equal whenever the folded paths
-/// are.
+/// Hashes paths and their folders. Paths that are equal when folded have equal hashes.
 package struct FoldedHashes {
-    /// The folders of the path before, by their lengths, and their hashes before they are finished.
+    /// The folders of the previous path: their lengths in bytes, and their unfinished hashes.
     private var folders: [(length: Int, hasher: Hasher)] = []
 
     /// The hash of a path.
@@ -163,10 +168,11 @@ package struct FoldedHashes {
         return path.withUTF8 { hash(ofPath: $0) }
     }
 
-    /// Passes the hash of each folder of a path that the path before did not lead through, and then of
-    /// the path, with their lengths.
+    /// Calls the body for each new folder of a path, and then for the path itself.
     ///
-    /// - Parameter shared: how many bytes at its beginning the path before had too.
+    /// A folder is new if the previous path did not lead through the folder.
+    ///
+    /// - Parameter shared: how many bytes at the beginning of the path the previous path had too.
     mutating func advance(
         to path: UnsafeBufferPointer<UInt8>, sharing shared: Int,
         _ body: (_ length: Int, _ hash: UInt64) -> Void
@@ -208,21 +214,22 @@ package struct FoldedHashes {
     }
 }
 
-/// Why two manifests cannot share a target: they declare different bytes for it.
+/// Why two manifests cannot share a target.
 package enum TargetDifference: Sendable, Hashable {
-    /// Their digests differ.
+    /// The manifests declare different digests of one algorithm.
     case digests(Digest, Digest)
-    /// Their digests are of different algorithms, and nothing says that they are of the same bytes.
+    /// The manifests declare digests of different algorithms.
+    /// No row shows that both are of the same bytes.
     case incomparable(Digest, Digest)
-    /// One of them, or both, declare no digest that proves the bytes.
+    /// At least one manifest declares no digest that proves the bytes.
     case unpinned
-    /// Only one wants the file to be executable.
+    /// Only one manifest wants the file to be executable.
     case mode
 
-    /// Compares the declarations of two manifests about one target; nil if both can own it.
+    /// Compares the declarations of two manifests about one target. Returns nil if both can own it.
     ///
-    /// - Parameter record: the index's row of the target. If it has digests of two algorithms, it
-    ///   shows whether a declared digest of each is of the same bytes.
+    /// - Parameter record: the index's row of the target. If the row has digests of two algorithms,
+    ///   it shows whether both declared digests are of the same bytes.
     package static func between(
         _ first: Resource, _ second: Resource, record: IndexRecord? = nil
     ) -> TargetDifference? {
@@ -244,7 +251,7 @@ package enum TargetDifference: Sendable, Hashable {
         return isOne ? nil : .incomparable(firstPin, secondPin)
     }
 
-    /// A sentence's middle, for people.
+    /// The difference in words, as the middle of a sentence.
     package var because: String {
         switch self {
         case .digests(let first, let second):
@@ -257,31 +264,31 @@ package enum TargetDifference: Sendable, Hashable {
     }
 }
 
-/// A target that two manifests want, each in its own way.
+/// A target that two manifests want, but cannot share.
 package struct TargetDispute: Sendable, Hashable {
     /// The target.
     package var target: Target
-    /// The manifest that was given.
+    /// The claim of a manifest of the run.
     package var given: Claim
-    /// The other one.
+    /// The claim of the other manifest.
     package var other: Claim
-    /// The difference between their declarations.
+    /// The difference between the declarations of both manifests.
     package var difference: TargetDifference
-    /// Whether both manifests are of the run; a takeover would then not say which one is meant.
+    /// Whether both manifests belong to the run. A takeover would then not say which one is meant.
     package var areBothGiven: Bool
 
     /// Where a manifest names a target.
     package struct Claim: Sendable, Hashable {
         /// The manifest's name.
         package var name: String
-        /// The file, as people know it.
+        /// The manifest's file, as messages name it.
         package var file: String
-        /// The line from 1; 0 where there are no lines.
+        /// The line that names the target, from 1. 0 means that the manifest has no lines.
         package var line: Int
-        /// The column from 1; 0 where there are none.
+        /// The column in that line, from 1. 0 means that the manifest has no lines.
         package var column: Int
 
-        /// Takes where a manifest names a target.
+        /// Creates a claim from its values.
         package init(name: String, file: String, line: Int, column: Int) {
             self.name = name
             self.file = file
@@ -289,11 +296,11 @@ package struct TargetDispute: Sendable, Hashable {
             self.column = column
         }
 
-        /// `file:line`.
+        /// The place for messages: `file:line`, or the file alone if the line is 0.
         package var place: String { line > 0 ? "\(file):\(line)" : file }
     }
 
-    /// Takes the two sides.
+    /// Creates a dispute from its two claims.
     package init(
         target: Target, given: Claim, other: Claim, difference: TargetDifference,
         areBothGiven: Bool
@@ -305,12 +312,12 @@ package struct TargetDispute: Sendable, Hashable {
         self.areBothGiven = areBothGiven
     }
 
-    /// The error at the given manifest's line.
+    /// The text of the error, which is reported at the given manifest's line.
     package var sentence: String {
         "\(target) of \(given.name) is also the target of \(other.name) (\(other.place)), and "
             + "\(difference.because). Name it in one of them."
     }
 
-    /// The remedy; nil if both manifests are part of the run.
+    /// The remedy: to take the target over. `nil` if both manifests belong to the run.
     package var remedy: Remedy? { areBothGiven ? nil : Remedy(.takeOver, given.name) }
 }

@@ -1,9 +1,9 @@
 /// A header value or body in which `${NAME}` stands for a value supplied at run time.
 ///
-/// `$$` is a dollar sign. The values are filled in only when a request is made. So a manifest that
-/// is held, planned or printed never holds a secret.
+/// `$$` stands for a dollar sign. mirror fills in the values only when it makes a request. So no
+/// manifest in memory, plan or output holds a secret.
 public struct Template: Sendable, Hashable {
-    /// A piece of text, or a name whose value replaces it.
+    /// A literal text, or a name that a value replaces.
     public enum Piece: Sendable, Hashable {
         case literal(String)
         case variable(String)
@@ -15,7 +15,7 @@ public struct Template: Sendable, Hashable {
     /// Takes pieces as they are.
     public init(pieces: [Piece]) { self.pieces = pieces }
 
-    /// A template of one literal, `$` included as it is.
+    /// Creates a template of one literal text, in which `$` has no meaning.
     public init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
 
     /// The names of the variables, in order, with repetitions.
@@ -26,15 +26,16 @@ public struct Template: Sendable, Hashable {
 
 /// A header field of a request: a name and a value that can go on the wire as one line.
 public struct HeaderField: Sendable, Hashable {
-    /// The field's name as written; compared without case (RFC 9110 §5.1).
+    /// The field's name as written. Names are compared without case (RFC 9110 §5.1).
     public let name: String
     /// The value, with variables not yet filled in.
     public let value: Template
 
-    /// Checks a name and a value, whether a manifest or a program gives them.
+    /// Creates a header field from a manifest or a program, after checking its name and value.
     ///
-    /// Throws for a name that is no token or that mirror sets itself, and for a value with a line
-    /// break or another control character. The value of a variable is checked when it is filled in.
+    /// Throws for a name that is no token or that mirror sets itself. Throws for a value with a
+    /// line break or another control character. The value of a variable is checked when it is
+    /// filled in.
     public init(name: String, value: Template) throws(HeaderError) {
         if let flaw = HeaderError.ofName(name) { throw flaw }
         for case .literal(let text) in value.pieces {
@@ -46,7 +47,7 @@ public struct HeaderField: Sendable, Hashable {
 }
 
 extension Template {
-    /// Reads `${NAME}` and `$$`; throws when a dollar sign is neither.
+    /// Reads a text with `${NAME}` and `$$`. Throws `TemplateError` for any other dollar sign.
     public init(_ text: String) throws(TemplateError) {
         guard text.utf8.contains(UInt8(ascii: "$")) else {
             self.init(literal: text)
@@ -79,7 +80,8 @@ extension Template {
         self.init(pieces: pieces)
     }
 
-    /// Whether a text can name an environment variable: letters, digits and `_`, no digit first.
+    /// Whether a text can name an environment variable: letters, digits and `_`, but no digit
+    /// first.
     public static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy { byte in
@@ -95,7 +97,7 @@ extension Template {
     /// Whether the template has no variable to fill in.
     public var isLiteral: Bool { variables.isEmpty }
 
-    /// The text with each variable replaced; nil when one has no value.
+    /// Returns the text with each variable replaced. Returns nil if a variable has no value.
     public func filled(by value: (String) -> String?) -> String? {
         var text = ""
         for piece in pieces {
@@ -173,7 +175,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The flaw of a header's name; nil when it is sound.
+    /// Returns what is wrong with a header's name. Returns nil if the name is sound.
     package static func ofName(_ name: String) -> HeaderError? {
         guard FieldScanner.isToken(name.utf8) else { return .name(name) }
         let lowercase = name.lowercased()
@@ -183,7 +185,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
         return isReserved ? .reserved(name) : nil
     }
 
-    /// The flaw of a header's value; nil when it is sound.
+    /// Returns what is wrong with a header's value. Returns nil if the value is sound.
     package static func ofValue(_ value: String) -> HeaderError? {
         for scalar in value.unicodeScalars {
             switch scalar.value {
@@ -203,7 +205,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HeaderField {
-    /// Whether two names are the same field: ASCII letters match in either case (RFC 9110 §5.1).
+    /// Whether a name is this field's name: ASCII letters match in either case (RFC 9110 §5.1).
     public func isNamed(_ other: String) -> Bool {
         name.utf8.count == other.utf8.count
             && zip(name.utf8, other.utf8).allSatisfy {
@@ -211,12 +213,12 @@ extension HeaderField {
             }
     }
 
-    /// The name as a key: equal for two names of the same field.
+    /// The name in lower case: equal for two names of the same field.
     var key: String { name.lowercased() }
 }
 
 extension [HeaderField] {
-    /// These fields overlaid with others, which win where names are the same.
+    /// Returns these fields and others. A field of `others` replaces a field of the same name.
     public func overlaid(with others: [HeaderField]) -> [HeaderField] {
         if others.isEmpty { return self }
         if others.count <= 8 {
@@ -228,31 +230,32 @@ extension [HeaderField] {
 }
 
 extension UInt8 {
-    /// An ASCII letter in lower case, any other byte as it is, without regard to any language.
+    /// The byte in lower case if it is an ASCII letter, otherwise unchanged.
     var asciiLowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
 
-/// Values in the order in which they came, each key once.
+/// Values in the order in which they were added. Each key occurs once.
 ///
-/// A long list keeps its keys in a set, so that reading it takes time in proportion to its length.
+/// A long list keeps its keys in a set, so that a search for a key stays fast.
 package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     /// The values, in their order.
     package private(set) var elements: [Element] = []
     private var keys: [Key] = []
-    /// The same keys; empty while a search through them is faster.
+    /// The same keys as a set.
+    /// Empty while the list is short, and a search through `keys` is faster.
     private var set: Set<Key> = []
     private static var few: Int { 8 }
 
     package init() {}
 
-    /// Whether a value with this key is there.
+    /// Whether the list has a value with this key.
     package func contains(_ key: Key) -> Bool {
         keys.count <= Self.few ? keys.contains(key) : set.contains(key)
     }
 
-    /// Adds a value at the end; false, without any change, if its key is there.
+    /// Adds a value at the end. Returns false, and changes nothing, if the list has the key.
     package mutating func append(_ element: Element, key: Key) -> Bool {
         if contains(key) { return false }
         keys.append(key)
@@ -270,7 +273,7 @@ package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable
 package typealias HeaderList = UniqueList<String, HeaderField>
 
 extension UniqueList<String, HeaderField> {
-    /// Adds a field; false, without any change, if there is one of its name.
+    /// Adds a field. Returns false, and changes nothing, if the list has a field of this name.
     package mutating func append(_ field: HeaderField) -> Bool {
         append(field, key: field.key)
     }

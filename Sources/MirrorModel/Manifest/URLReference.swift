@@ -43,7 +43,9 @@ struct URLReference {
         path = URLReference.encode(rest)
     }
 
-    /// The end of the scheme: a colon behind scheme characters only.
+    /// Returns the position of the colon that ends the scheme, or nil if there is no scheme.
+    ///
+    /// Only characters of a scheme may stand before the colon.
     private static func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         for (at, byte) in zip(bytes.indices, bytes) {
             switch byte {
@@ -59,7 +61,7 @@ struct URLReference {
         return nil
     }
 
-    /// Percent-encodes characters outside ASCII; all others are already known to be sound.
+    /// Percent-encodes characters outside ASCII. The caller has checked all others.
     private static func encode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         if bytes.allSatisfy({ $0 < 0x80 }) { return Array(bytes) }
         var text: [UInt8] = []
@@ -93,9 +95,9 @@ struct URLReference {
     }
 }
 
-// Strict parsing of URLs and references to them (RFC 3986). What a lenient parser would repair is
-// refused with the right spelling, because two parsers that repair differently are how a request
-// ends up at an unchecked host.
+// Strict parsing of URLs and references to them (RFC 3986).
+// mirror refuses what a lenient parser would repair, and names the right spelling. If two parsers
+// repair a text differently, a request can go to an unchecked host.
 
 extension SourceURL {
     /// The greatest length of a URL's text in bytes.
@@ -177,7 +179,7 @@ extension SourceURL {
 
 /// Dot segments of paths (RFC 3986 §5.2.4).
 enum DotSegments {
-    /// An absolute path without `.` and `..`, in either case of their percent-encodings.
+    /// Returns an absolute path without `.` and `..`, in either case of their percent-encodings.
     static func remove(from path: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         // Most paths have no dot segment, and a manifest may have a million of them.
@@ -209,7 +211,7 @@ enum DotSegments {
         return false
     }
 
-    /// 1 for `.`, 2 for `..`, 0 for any other segment.
+    /// Returns the number of dots: 1 for `.`, 2 for `..`, 0 for any other segment.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6 else { return 0 }
         let decoded = PercentEncoding.decode(segment)
@@ -219,12 +221,12 @@ enum DotSegments {
 }
 
 extension URLReference.Authority {
-    /// Reads `user:password@host:port`; a bracketed host is an IPv6 address (RFC 3986 §3.2).
+    /// Reads `user:password@host:port` (RFC 3986 §3.2). A host in brackets is an IPv6 address.
     init(_ bytes: ArraySlice<UInt8>) throws(SourceURLError.Reason) {
         var rest = bytes
         if let mark = rest.lastIndex(of: UInt8(ascii: "@")) {
             let user = rest[..<mark]
-            // `https://trusted.example@evil.example@host` is read differently by every parser.
+            // Parsers read `https://trusted.example@evil.example@host` in different ways.
             guard !user.contains(UInt8(ascii: "@")), !user.contains(UInt8(ascii: "[")),
                 !user.contains(UInt8(ascii: "]")), user.allSatisfy({ $0 < 0x80 })
             else { throw .host(String(decoding: rest[rest.index(after: mark)...], as: UTF8.self)) }
@@ -302,7 +304,8 @@ extension URLReference.Authority {
 // MARK: IPv6 addresses (RFC 4291 §2.2, RFC 5952 §4)
 
 extension URLReference.Authority {
-    /// The eight groups of an address without brackets and zone; nil when it is malformed.
+    /// Returns the eight groups of an address without brackets and zone.
+    /// Returns nil if the address is malformed.
     private static func groups(ofIPv6 bytes: ArraySlice<UInt8>) -> [UInt16]? {
         var groups: [UInt16] = []
         let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -311,7 +314,7 @@ extension URLReference.Authority {
         for (position, part) in parts.enumerated() {
             if part.isEmpty {
                 let isEdge = position == 0 || position == parts.count - 1
-                // A component at the edge is empty only beside the gap: `::1`, `1::`, `::`.
+                // A component at either end is empty only beside the gap: `::1`, `1::`, `::`.
                 if isEdge {
                     let neighbour = position == 0 ? parts[1] : parts[parts.count - 2]
                     guard neighbour.isEmpty else { return nil }
@@ -340,8 +343,10 @@ extension URLReference.Authority {
         return groups.count == 8 ? groups : nil
     }
 
-    /// The one canonical form: in lower case, without leading zeros, the first longest run of zeros as
-    /// `::`.
+    /// Returns the canonical form of an address (RFC 5952 §4).
+    ///
+    /// The form is in lower case, without leading zeros, and with `::` for the first longest run of
+    /// zeros.
     private static func text(ofIPv6 groups: [UInt16]) -> String {
         var best = 0..<0
         var at = 0
@@ -358,40 +363,41 @@ extension URLReference.Authority {
     }
 }
 
-/// A text that is not the address of a source, and why it is none.
+/// The error for a text that is not the URL of a source.
 public struct SourceURLError: Error, Sendable, Hashable {
-    /// The text between quotation marks, without what may be secret in it.
+    /// The text in quotation marks, without the parts that may be secret.
     private let quoted: String
-    /// Why it is none.
+    /// Why the text is not the URL of a source.
     public let reason: Reason
 
     init(_ text: String, _ reason: Reason) {
         (quoted, self.reason) = (Quoted(url: text).description, reason)
     }
 
-    /// Why a text is not the address of a source.
+    /// Why a text is not the URL of a source.
     public enum Reason: Error, Sendable, Hashable {
-        /// It is empty.
+        /// The text is empty.
         case empty
-        /// It has a scheme that is none of http, https and file.
+        /// The text has a scheme other than http, https and file. The value is that scheme.
         case scheme(String)
-        /// It is relative, and there is no base to resolve it against.
+        /// The text is relative, and there is no base to resolve it against.
         case relativeWithoutBase
-        /// It has no host where http and https need one.
+        /// The text has no host, which http and https need.
         case missingHost
         /// The host is not valid: a bad name, or a malformed address literal.
         case host(String)
-        /// The host has characters outside ASCII; it must be written in its `xn--` form.
+        /// The host has characters outside ASCII, and is not written in its `xn--` form.
         case hostOutsideASCII(String)
         /// The port is not a number from 1 to 65535.
         case port(String)
-        /// It has a character that must be percent-encoded, or that may not stand in a URL at all.
+        /// The text has a character that must be percent-encoded, or that no URL may have.
         case character(Unicode.Scalar)
-        /// It has a `%` without two hexadecimal digits.
+        /// The text has a `%` without two hexadecimal digits.
         case percent
-        /// It is a `file` URL with a host, a relative path, or a path that no file can have.
+        /// The text is a `file` URL with a host, a query, a relative path, or a path that no file
+        /// can have.
         case file(String)
-        /// It is longer than `SourceURL.longestText`.
+        /// The text is longer than `SourceURL.longestText`.
         case long(bytes: Int)
     }
 }
@@ -433,11 +439,15 @@ extension SourceURLError.Reason: CustomStringConvertible {
     }
 }
 
-/// A URL without its scheme, `www.example.com/x`, which a URL's grammar takes for a relative path.
+/// Finds the host of a URL without its scheme, such as `www.example.com/x`.
+///
+/// The grammar of URLs reads such a text as a relative path.
 package enum BareHost {
-    /// The host, with its port, that a reference begins with; nil when it begins with none.
+    /// Returns the host, with its port, at the beginning of a reference.
+    /// Returns nil if there is none.
     ///
-    /// A text is a host if it has a port, begins with `www.`, or ends in a domain that no folder name has.
+    /// A text with a port or with `www.` at its beginning is a host. So is one that ends in a
+    /// domain that no folder name has.
     package static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = Substring(reference.utf8.prefix { $0 != UInt8(ascii: "/") })
@@ -456,7 +466,9 @@ package enum BareHost {
         return Array(lowered.utf8).withUnsafeBufferPointer { isHost($0) } ? String(start) : nil
     }
 
-    /// Whether the first component of a path, which has more of them, looks like a host; in lower case.
+    /// Whether the first of several components of a path looks like a host.
+    ///
+    /// The component must be in lower case.
     static func isHost(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
         if name.starts(with: "www.".utf8) { return dot > 3 }

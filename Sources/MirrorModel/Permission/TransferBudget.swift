@@ -1,4 +1,4 @@
-/// How many body bytes may arrive in a day, a week or a month of local time, as `10GiB/month`.
+/// How many body bytes may arrive in a day, a week or a month of local time, e.g. `10GiB/month`.
 public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     /// The time after which a budget is available in full again.
     public enum Period: String, Sendable, Hashable, CaseIterable {
@@ -21,7 +21,7 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
         self.period = period
     }
 
-    /// Reads `10GiB/month`, with `day`, `week` or `month`; nil for anything else.
+    /// Reads `10GiB/month`, with `day`, `week` or `month`. Returns nil for any other text.
     public init?(text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let bytes = ByteCount(text: String(parts[0]))?.bytes,
@@ -30,18 +30,18 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
         self.init(bytes: bytes, period: period)
     }
 
-    /// The budget as it is read.
+    /// The budget as a text that `init(text:)` reads.
     public var description: String { "\(bytes)/\(period.rawValue)" }
 
-    /// When the period began that an instant lies in.
+    /// Returns the beginning of the period that contains an instant.
     package func start(at now: Instant, _ offset: LocalOffset) -> Instant {
         offset.instant(of: first(of: offset.civil(now)))
     }
 
-    /// When the next period begins.
+    /// Returns the beginning of the next period.
     package func renewal(after now: Instant, _ offset: LocalOffset) -> Instant {
         let first = first(of: offset.civil(now))
-        // The day after the greatest length of a period lies in the next one.
+        // The first day of a period plus its greatest length lies in the next period.
         let days: Int64 =
             switch period {
             case .day: 1
@@ -67,17 +67,17 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What has been spent of a budget in one of its periods.
+/// The bytes of a budget that were spent in one of its periods.
 public struct BudgetAccount: Sendable, Hashable {
     /// When the period began.
     public var start: Instant
-    /// Body bytes that have arrived since.
+    /// Body bytes that have arrived since the period began.
     public var spent: Int64
 
-    /// Takes a period's beginning and what was spent since.
+    /// Creates an account from a period's beginning and the bytes spent since.
     public init(start: Instant, spent: Int64) { (self.start, self.spent) = (start, spent) }
 
-    /// The account for a budget at an instant: another period begins with nothing spent.
+    /// Returns the account at an instant. If another period has begun, nothing is spent.
     package func current(
         _ budget: TransferBudget, at now: Instant, _ offset: LocalOffset
     ) -> BudgetAccount {
@@ -86,10 +86,10 @@ public struct BudgetAccount: Sendable, Hashable {
     }
 }
 
-/// How many bytes a second all transfers together may bring, at each time of day.
+/// The greatest rate of all transfers together, in bytes a second, by time of day.
 ///
-/// One rate, `2MiB`, or rates by local time: `08:00-18:00 1MiB, otherwise 0`. Zero is no limit. The
-/// first window that contains the time counts.
+/// The text is one rate, `2MiB`, or rates by local time: `08:00-18:00 1MiB, otherwise 0`. Zero
+/// means no limit. The first window that contains the time counts.
 public struct RateLimit: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
     private struct Rule: Hashable {
         let window: DailyWindow
@@ -97,18 +97,18 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
     }
 
     private var rules: [Rule] = []
-    /// Bytes a second outside all windows; 0 is no limit.
+    /// Bytes a second outside all windows. 0 means no limit.
     private var otherwise: Int64
 
-    /// One rate in bytes a second for the whole day; 0 is no limit.
+    /// Creates one rate in bytes a second for the whole day. 0 means no limit.
     public init(_ rate: Int64) { otherwise = rate }
 
-    /// One rate in bytes a second for the whole day.
+    /// Creates one rate in bytes a second for the whole day.
     public init(integerLiteral rate: Int64) { self.init(rate) }
 
-    /// Reads a rate, or windows with a rate each and at most one `otherwise`; nil for anything else.
+    /// Reads a rate, or windows with a rate each and at most one `otherwise`.
     ///
-    /// Without `otherwise`, there is no limit outside the windows.
+    /// Returns nil for any other text. Without `otherwise`, there is no limit outside the windows.
     public init?(text: String) {
         if let rate = ByteCount(text: text) {
             self.init(rate.bytes)
@@ -134,7 +134,7 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
         self.rules = rules
     }
 
-    /// Bytes a second at an instant; nil is no limit.
+    /// Returns the rate in bytes a second at an instant. `nil` means no limit.
     package func rate(at now: Instant, _ offset: LocalOffset) -> Int64? {
         if rules.isEmpty { return otherwise > 0 ? otherwise : nil }
         let minute = offset.minute(of: now)
@@ -142,16 +142,17 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
         return rate > 0 ? rate : nil
     }
 
-    /// The rate outside all windows, as it was given.
+    /// The given rate outside all windows, in bytes a second. 0 means no limit.
     var rateElsewhere: Int64 { otherwise }
 
-    /// The least rate of any time of day; nil where there never is a limit.
+    /// The least rate of any time of day, in bytes a second.
+    /// `nil` means that there never is a limit.
     package var least: Int64? { (rules.map(\.rate) + [otherwise]).filter { $0 > 0 }.min() }
 
-    /// Whether the rate is another one at another time of day.
+    /// Whether the rate depends on the time of day.
     package var changes: Bool { !rules.isEmpty }
 
-    /// The limit as it is read.
+    /// The limit as a text that `init(text:)` reads.
     public var description: String {
         if rules.isEmpty { return "\(otherwise)" }
         return (rules.map { "\($0.window) \($0.rate)" } + ["otherwise \(otherwise)"])

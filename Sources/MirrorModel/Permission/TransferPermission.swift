@@ -1,21 +1,21 @@
 /// When transfers may run: hours of the day, networks, a budget of bytes.
 ///
-/// Urgent resources ignore it.
+/// Urgent resources ignore the permission.
 public struct TransferPermission: Sendable, Hashable {
-    /// The hours in which transfers may run; nil is all day.
+    /// The hours in which transfers may run. `nil` means all day.
     public var windows: DailyWindows?
     /// Whether transfers wait for a network that is not metered.
     public var needsUnmeteredNetwork = false
-    /// How many bytes may arrive in a period; nil is no limit.
+    /// How many bytes may arrive in a period. `nil` means no limit.
     public var budget: TransferBudget?
 
-    /// Transfers may always run.
+    /// Creates a permission without conditions: transfers may always run.
     public init() {}
 
     /// Whether transfers may always run.
     public var isUnconditional: Bool { self == TransferPermission() }
 
-    /// Why nothing may be fetched at an instant; nil where it may.
+    /// Returns why mirror may fetch nothing at an instant. Returns nil if it may fetch.
     ///
     /// - Parameters:
     ///   - isMetered: whether the network is metered.
@@ -33,7 +33,8 @@ public struct TransferPermission: Sendable, Hashable {
         return nil
     }
 
-    /// The next instant at which the clock alone may change that; nil where it never does.
+    /// Returns the next instant at which the clock alone may change the deferral.
+    /// `nil` means never.
     package func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
         let changes = [
             windows?.change(after: now, offset), budget?.renewal(after: now, offset),
@@ -44,27 +45,29 @@ public struct TransferPermission: Sendable, Hashable {
 
 /// Whether transfers may run at the moment, and what is left of a budget.
 public struct PermissionStatus: Sendable, Hashable {
-    /// What is left of a budget.
+    /// A budget in its present period.
     public struct Budget: Sendable, Hashable {
         /// The greatest number of bytes in one period.
         public var bytes: Int64
-        /// Those that have arrived in this one.
+        /// Bytes that have arrived in this period.
         public var spent: Int64
         /// When the next period begins.
         public var renews: Instant
 
-        /// Bytes that may still arrive.
+        /// Bytes that may still arrive in this period.
         public var left: Int64 { max(0, bytes - spent) }
     }
 
-    /// Why nothing may be fetched; nil where it may.
+    /// Why mirror may fetch nothing now. `nil` means that it may fetch.
     public var deferral: Deferral?
-    /// When the window ends that the deferral waits for; nil where it waits for something else.
+    /// The end of the window for which the deferral waits.
+    ///
+    /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?
-    /// The budget; nil where there is none.
+    /// The budget. `nil` means that there is none.
     public var budget: Budget?
 
-    /// The status of a permission at an instant.
+    /// Creates the status of a permission at an instant.
     package init(
         of permission: TransferPermission, at now: Instant, _ offset: LocalOffset,
         isMetered: Bool, account: BudgetAccount?
@@ -82,7 +85,7 @@ public struct PermissionStatus: Sendable, Hashable {
         }
     }
 
-    /// Sentences for people.
+    /// The status as sentences for messages.
     public func sentences(on clock: LocalClock) -> [String] {
         var sentences: [String] = []
         if let deferral {
@@ -97,7 +100,7 @@ public struct PermissionStatus: Sendable, Hashable {
         return sentences
     }
 
-    /// Writes the members of its JSON object.
+    /// Writes the status as members of a JSON object.
     func writeMembers(to json: inout JSONWriter) {
         json.member("deferred", deferral.map { Reason.deferred($0).code })
         json.member("until", deferral?.end?.rfc3339)
@@ -106,18 +109,18 @@ public struct PermissionStatus: Sendable, Hashable {
     }
 }
 
-/// Why nothing may be fetched now.
+/// Why mirror may fetch nothing now.
 public enum Deferral: Sendable, Hashable {
-    /// It is outside the permitted hours, which begin again at this instant.
+    /// The time is outside the permitted hours, which begin again at this instant.
     case outsideWindow(opens: Instant)
     /// The network is metered.
     case meteredNetwork
-    /// The budget is spent; the next one begins at this instant.
+    /// The budget is spent. The next period begins at this instant.
     case budgetSpent(renews: Instant)
-    /// Somebody paused it until further notice.
+    /// A person paused the transfers until further notice.
     case paused
 
-    /// When it ends, where the clock alone ends it.
+    /// When the deferral ends. `nil` means that the clock alone does not end it.
     public var end: Instant? {
         switch self {
         case .outsideWindow(let opens): opens
@@ -128,7 +131,7 @@ public enum Deferral: Sendable, Hashable {
 }
 
 extension Deferral {
-    /// A sentence that says why; the argument words an instant.
+    /// Returns the reason in words. `words` turns an instant into text.
     package func because(_ words: (Instant) -> String) -> String {
         switch self {
         case .outsideWindow(let opens): "outside the permitted hours until \(words(opens))"
@@ -143,12 +146,12 @@ extension Deferral {
 ///
 /// A window that ends before it begins goes over midnight: `22:00-06:00`.
 public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
-    /// Where it begins, in minutes since midnight, 0 … 1439.
+    /// The beginning of the window, in minutes since midnight, 0 … 1439.
     package let start: Int
-    /// Where it ends, in minutes since midnight, 1 … 1440.
+    /// The end of the window, in minutes since midnight, 1 … 1440.
     package let end: Int
 
-    /// Reads `HH:MM-HH:MM`; nil for anything else, and for a window without length.
+    /// Reads `HH:MM-HH:MM`. Returns nil for any other text, and for a window without length.
     ///
     /// `24:00` is the end of the day.
     public init?(text: some StringProtocol) {
@@ -162,13 +165,13 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
         guard self.start != self.end else { return nil }
     }
 
-    /// Whether a minute of the day lies in it; the minute of its end does not.
+    /// Whether the window contains a minute of the day. The window excludes its end.
     package func contains(minute: Int) -> Bool {
         if start < end { return (start..<end).contains(minute) }
         return minute >= start || minute < end
     }
 
-    /// The window as it is read.
+    /// The window as a text that `init(text:)` reads.
     public var description: String { "\(DailyWindow.text(start))-\(DailyWindow.text(end))" }
 
     private static func text(_ minute: Int) -> String {
@@ -188,10 +191,10 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
 
 /// The parts of a day in which transfers may run, as `01:00-06:00,12:00-13:00`.
 public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
-    /// The windows, as they were given.
+    /// The windows in the given order.
     package let windows: [DailyWindow]
 
-    /// Reads windows with commas between them; nil for anything else.
+    /// Reads windows with commas between them. Returns nil for any other text.
     public init?(text: String) {
         var windows: [DailyWindow] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -201,20 +204,20 @@ public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
         self.windows = windows
     }
 
-    /// Whether a minute of the day lies in one of them.
+    /// Whether one of the windows contains a minute of the day.
     package func contains(minute: Int) -> Bool { windows.contains { $0.contains(minute: minute) } }
 
-    /// When the next of them begins.
+    /// Returns the instant at which the next window begins.
     package func opening(after now: Instant, _ offset: LocalOffset) -> Instant {
         windows.map { offset.next(minute: $0.start, after: now) }.min() ?? now
     }
 
-    /// When the next of them begins or ends.
+    /// Returns the instant at which the next window begins or ends.
     package func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
         windows.flatMap { [$0.start, $0.end] }.map { offset.next(minute: $0, after: now) }.min()
     }
 
-    /// The windows as they are read.
+    /// The windows as a text that `init(text:)` reads.
     public var description: String { windows.map(\.description).joined(separator: ",") }
 }
 
@@ -222,10 +225,10 @@ public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
 public struct PausedTargets: Sendable, Hashable {
     /// Whether every target is paused.
     public var all = false
-    /// Targets that are paused by themselves.
+    /// Targets that are paused one by one.
     public var targets: Set<Target> = []
 
-    /// Nothing is paused.
+    /// Creates a value that pauses nothing.
     public init() {}
 
     /// Whether nothing is paused.
@@ -240,14 +243,15 @@ public struct PausedTargets: Sendable, Hashable {
         targets.formUnion(other.targets)
     }
 
-    /// Pauses a target, or all of them.
+    /// Pauses a target. `nil` pauses all targets.
     package mutating func pause(_ target: Target?) {
         if let target { targets.insert(target) } else { all = true }
     }
 
-    /// Ends the pause of a target, or of all of them.
+    /// Ends the pause of a target. `nil` ends all pauses.
     ///
-    /// Returns false where it was not paused. If all are paused, one alone cannot be resumed.
+    /// Returns false if there was no such pause. While all targets are paused, one alone cannot be
+    /// resumed.
     package mutating func resume(_ target: Target?) -> Bool {
         if let target { return targets.remove(target) != nil }
         defer { self = PausedTargets() }

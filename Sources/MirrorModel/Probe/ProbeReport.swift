@@ -1,14 +1,14 @@
-/// What a server says about a URL, without fetching its file.
+/// What a server says about the file of a URL, found without fetching the file.
 public struct ProbeReport: Sendable, Hashable {
     /// The URL that was asked for, without its query.
     public var url: String
-    /// The URLs that redirects led to, in order, without their queries; the last one answered.
+    /// The URLs that redirects led to, in order, without their queries. The last URL answered.
     public var redirects: [String] = []
-    /// The status of the last answer; nil where there was none.
+    /// The status of the last response. `nil` means that there was none.
     public var status: Int?
     /// The version of HTTP: `1.0`, `1.1` or `2`.
     public var version: String?
-    /// The size of the whole file in bytes.
+    /// The size of the whole file in bytes. `nil` means that the server does not say.
     public var size: Int64?
     /// The media type, without parameters.
     public var mediaType: String?
@@ -16,37 +16,38 @@ public struct ProbeReport: Sendable, Hashable {
     public var validators = Validators()
     /// Whether the server sent a malformed entity tag.
     public var hasMalformedTag = false
-    /// Whether the server sends ranges.
+    /// Whether the server sends ranges of bytes.
     public var ranges = RangeSupport.unknown
-    /// The content coding that the body has although none was asked for.
+    /// The content coding that the body has, although mirror asked for none. `nil` means none.
     public var contentCoding: String?
-    /// The name that a file gets where the manifest leaves it to the server.
+    /// The name that the server suggests.
+    /// A file gets it if the manifest leaves the name to the server.
     public var name: String?
-    /// When the answer was received.
+    /// When mirror received the response.
     public var received = Instant(seconds: 0)
-    /// Until when the answer is fresh; nil where the server does not say.
+    /// Until when the response is fresh. `nil` means that the server does not say.
     public var freshUntil: Instant?
-    /// Why there is no good answer.
+    /// Why there is no good response. `nil` means that the server has the file.
     public var error: MirrorError?
 
-    /// A report about a URL before any answer.
+    /// Creates a report about a URL before any response.
     public init(url: String) { self.url = url }
 
     /// Whether the server has the file.
     public var isGood: Bool { error == nil }
 }
 
-// MARK: What answers add
+// MARK: What responses add
 
 extension ProbeReport {
-    /// Records the head of an answer to HEAD.
+    /// Records the head of a response to HEAD.
     package mutating func take(head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         size = head.single(.contentLength).flatMap { DecimalDigits.value(of: $0.utf8) }
         ranges = head.announcedRanges
     }
 
-    /// Records the head of an answer to a GET of the first byte.
+    /// Records the head of a response to a GET of the first byte.
     package mutating func take(firstByte head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         switch (head.status, head.contentRange) {
@@ -92,10 +93,10 @@ extension ProbeReport {
         return error
     }
 
-    /// Whether one byte must be asked for, because the head of the file says too little.
+    /// Whether mirror must ask for one byte, because the response to HEAD says too little.
     ///
-    /// Some servers do not know HEAD or forbid it, and some leave out of its answer what they send with
-    /// the file (RFC 9110 §9.3.2).
+    /// Some servers do not know HEAD or forbid it. Others send fewer header fields with HEAD than
+    /// with the file (RFC 9110 §9.3.2).
     package var needsFirstByte: Bool {
         if !isGood { return [400, 403, 404, 405, 500, 501].contains(status) }
         let hasNoValidator = validators.entityTag == nil && validators.lastModified == nil
@@ -104,7 +105,7 @@ extension ProbeReport {
 }
 
 extension ProbeReport {
-    /// Writes the report as members of an object; what is not known is null.
+    /// Writes the report as members of an object. Unknown values are null.
     public func writeMembers(to json: inout JSONWriter) {
         let safety = ResumeSafety(self)
         json.member("url", url)
@@ -143,26 +144,26 @@ extension ProbeReport {
 public enum ResumeSafety: Sendable, Hashable {
     /// The validator identifies every byte, and the server sends ranges.
     case safe(StrongValidator)
-    /// It starts over, for this reason.
+    /// The download starts over, for this reason.
     case startsOver(Obstacle)
 
     /// Why a download starts over.
     public enum Obstacle: Sendable, Hashable {
         /// The server sends no ranges.
         case noRanges
-        /// Whether it sends ranges is not known.
+        /// It is unknown whether the server sends ranges.
         case unknownRanges
-        /// No validator came at all.
+        /// The server sent no validator at all.
         case noValidator
-        /// The entity tag says that it does not identify every byte.
+        /// The entity tag is weak: it does not identify every byte.
         case weakTag
         /// The entity tag is malformed.
         case malformedTag
-        /// The file was modified in the second of the answer, and may have been modified again.
+        /// The file was modified in the second of the response, and may have been modified again.
         case modifiedJustNow
-        /// Modification and answer have no dates that could be compared.
+        /// The response has no date to compare with the modification date.
         case noDate
-        /// The body is encoded, and bytes of one encoding do not fit those of another.
+        /// The body has this content coding, and bytes of two codings do not fit together.
         case encoded(String)
     }
 
@@ -175,7 +176,8 @@ public enum ResumeSafety: Sendable, Hashable {
         }
     }
 
-    /// Why a range would not come, or not fit.
+    /// Why the server would send no range, or one that does not fit.
+    /// Returns nil if a range would fit.
     private static func obstacle(toRanges report: ProbeReport) -> Obstacle? {
         if let coding = report.contentCoding { return .encoded(coding) }
         return switch report.ranges {
@@ -185,7 +187,7 @@ public enum ResumeSafety: Sendable, Hashable {
         }
     }
 
-    /// Why no validator identifies every byte, where none is strong.
+    /// Why no validator identifies every byte. The caller has found that no validator is strong.
     private static func obstacle(toTrust report: ProbeReport) -> Obstacle {
         if report.hasMalformedTag { return .malformedTag }
         if report.validators.entityTag?.isWeak == true { return .weakTag }
@@ -193,10 +195,10 @@ public enum ResumeSafety: Sendable, Hashable {
         return report.received.seconds - modified.seconds <= 1 ? .modifiedJustNow : .noDate
     }
 
-    /// Whether a download is resumed.
+    /// Whether an interrupted download is resumed.
     public var isSafe: Bool { if case .safe = self { true } else { false } }
 
-    /// The word that scripts may rely on.
+    /// The reason as a word that scripts may rely on.
     public var code: String {
         switch self {
         case .safe(.entityTag): "entity-tag"
@@ -241,7 +243,7 @@ extension ResumeSafety.Obstacle {
         }
     }
 
-    /// Whether a declared digest makes up for it, because the server sends ranges all the same.
+    /// Whether a declared digest makes up for the obstacle, because the server still sends ranges.
     fileprivate var yieldsToDigest: Bool {
         switch self {
         case .noValidator, .weakTag, .malformedTag, .modifiedJustNow, .noDate: true

@@ -1,37 +1,37 @@
-/// What is known of one host: the files that came from it, and what it honours.
+/// Facts about one host: the files that came from the host, and how the host answered.
 public struct HostFacts: Sendable, Hashable {
-    /// Scheme, name and port, as sources name it.
+    /// The host's scheme, name and port, as sources name it.
     public var host: String
-    /// Files of the tree that came from it.
+    /// The number of files of the tree that came from the host.
     public var files = 0
-    /// Their bytes.
+    /// The bytes of the files that came from the host.
     public var bytes: Int64 = 0
-    /// These files by the validator that was sent with them.
+    /// The files that came from the host, counted by the strength of their validators.
     public var validators: [ValidatorStrength: Int] = [:]
-    /// Transfers of the runs that were looked at.
+    /// The number of the host's transfers in the logs of runs.
     public var transfers = 0
-    /// Those that went on from a part.
+    /// The number of transfers that continued a part.
     public var resumed = 0
-    /// Those that failed.
+    /// The number of transfers that failed.
     public var failed = 0
-    /// Requests that failed in passing.
+    /// The number of requests that failed temporarily.
     public var retries = 0
-    /// Body bytes that arrived.
+    /// The number of body bytes that arrived.
     public var received: Int64 = 0
-    /// Transfers by what the host did with ranges.
+    /// Transfers, counted by what the host did with ranges.
     public var ranges: [RangeSupport: Int] = [:]
-    /// Transfers by the version of HTTP.
+    /// Transfers, counted by the version of HTTP.
     public var versions: [HTTPVersion: Int] = [:]
 
-    /// Takes a host of which nothing is known.
+    /// Creates an entry for a host of which nothing is known.
     public init(host: String) { self.host = host }
 
-    /// Whether it sends ranges: what it did counts more than what it says.
+    /// Whether the host sends ranges. What it did counts more than what it says.
     public var rangeSupport: RangeSupport {
         [RangeSupport.honoured, .refused, .offered].first { ranges[$0, default: 0] > 0 } ?? .unknown
     }
 
-    /// Whether it sent ranges for some files, and the whole of others instead.
+    /// Whether the host sent ranges for some files, and the whole of other files instead.
     public var isDivided: Bool {
         ranges[.honoured, default: 0] > 0 && ranges[.refused, default: 0] > 0
     }
@@ -59,43 +59,43 @@ public struct HostFacts: Sendable, Hashable {
     }
 }
 
-/// How far the validators of a version identify it.
+/// How exactly the validators of a version identify the version.
 public enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
-    /// One of them identifies every byte.
+    /// One of the validators identifies every byte.
     case strong
-    /// They tell versions apart, but bytes of two may not be joined.
+    /// The validators differ between versions, but bytes of two responses may not be joined.
     case weak
-    /// None was sent.
+    /// The server sent no validator.
     case none
 }
 
 extension Validators {
-    /// How far they identify the version.
+    /// How exactly the validators identify the version.
     public var strength: ValidatorStrength {
         if strong != nil { return .strong }
         return entityTag == nil && lastModified == nil ? .none : .weak
     }
 }
 
-/// All hosts that files came from, or that runs asked; a bounded number of them.
+/// Facts about the hosts that files came from or that runs asked, for at most `mostHosts` hosts.
 public struct HostBook: Sendable, Hashable {
-    /// How many hosts are told apart.
+    /// The greatest number of hosts with facts of their own.
     public static let mostHosts = 1000
 
     private var facts: [String: HostFacts] = [:]
-    /// Files and transfers of hosts beyond that number.
+    /// The number of files and decisions of all hosts beyond `mostHosts`.
     public private(set) var beyond = 0
 
-    /// No host.
+    /// Creates a book without hosts.
     public init() {}
 
-    /// Adds a file of the tree.
+    /// Adds a file of the tree to the facts of its host.
     public mutating func add(_ file: StoredFile) {
         guard file.size != nil, let source = file.source else { return }
         change(SourceKey.host(of: source)) { $0.add(file) }
     }
 
-    /// Adds a run's decision.
+    /// Adds a run's decision to the facts of its host.
     public mutating func add(_ decision: PastDecision) {
         guard let source = decision.source else { return }
         change(SourceKey.host(of: source)) { $0.add(decision) }
@@ -121,7 +121,7 @@ public struct HostBook: Sendable, Hashable {
 }
 
 extension SourceKey {
-    /// Scheme, name and port of a source as a log names it, without user name and path.
+    /// Returns scheme, name and port of a source as a log names it, without user name and path.
     package static func host(of source: String) -> String {
         guard let scheme = source.firstRange(of: "://") else { return source }
         let authority = source[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -130,17 +130,17 @@ extension SourceKey {
     }
 }
 
-/// Failures by what caused them: what failed of one host in one way is one cause.
+/// Failures grouped by cause. Failures of one kind at one host have one cause.
 public struct FailureCauses: Sendable, Hashable {
-    /// What failures have in common.
+    /// What the failures of one group have in common.
     public struct Cause: Sendable, Hashable {
         /// The kind of failure.
         public let code: FailureCode
-        /// The status that the server answered with.
+        /// The status that the server answered with. `nil` means that there was no response.
         public let status: Int?
-        /// The host, without its scheme; empty where none is concerned.
+        /// The host, without its scheme. Empty if the failures concern no host.
         public let host: String
-        /// Whether the failures left the run successful.
+        /// Whether the run still counts as successful, because the resources are optional.
         public let isOptional: Bool
     }
 
@@ -152,20 +152,20 @@ public struct FailureCauses: Sendable, Hashable {
         public let target: Target
         /// The first failure.
         public let error: MirrorError
-        /// How many failures there were.
+        /// The number of failures in the group.
         public var count = 0
-        /// The first targets, in the order in which they failed.
+        /// The targets of the first failures, in the order in which they failed.
         public var targets: [Target] = []
-        /// How many are not among `targets`.
+        /// The number of failures whose targets are not in `targets`.
         public var more: Int { count - targets.count }
     }
 
-    /// The causes, in the order in which they were met.
+    /// The groups, in the order of their first failures.
     public private(set) var groups: [Group] = []
     private var positions: [Cause: Int] = [:]
     private let mostListed: Int
 
-    /// No failure; lists so many targets of each cause.
+    /// Creates a value without failures, which lists at most `mostListed` targets of each cause.
     public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
     /// Adds a failure.

@@ -1,19 +1,19 @@
-/// The transfers of a run, from which its timeline and throughput are made.
+/// The transfers of a run, from which mirror makes a timeline and a throughput.
 public struct TransferLog: Sendable {
-    /// The transfers, each with the position of its host.
+    /// The transfers, each with the position of its host in `hosts`.
     private(set) var entries: [(host: Int, bar: Timeline.Bar)] = []
     private(set) var hosts: [String] = []
     private var numbers: [String: Int] = [:]
-    /// Transfers of which no times were kept.
+    /// The number of transfers without recorded times.
     public private(set) var untimed = 0
 
-    /// No transfer.
+    /// Creates a log without transfers.
     public init() {}
 
-    /// Whether there is a transfer with times.
+    /// Whether no transfer has recorded times.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// Adds a decision; one that needed no transfer changes nothing.
+    /// Adds a decision of the run. A decision that needed no transfer changes nothing.
     public mutating func add(_ decision: PastDecision) {
         guard let trace = decision.trace else {
             if decision.bytesReceived > 0 { untimed += 1 }
@@ -31,10 +31,10 @@ public struct TransferLog: Sendable {
         entries.append((number, bar))
     }
 
-    /// The last end in milliseconds, at least 1.
+    /// The end of the transfer that ended last, in milliseconds of the run. At least 1.
     var length: Int64 { entries.reduce(1) { max($0, $1.bar.ended) } }
 
-    /// The timeline of a run that took so many milliseconds, or longer if a transfer did.
+    /// Returns the timeline of a run that took this many milliseconds, or longer if a transfer did.
     public func timeline(lasting milliseconds: Int64) -> Timeline {
         let length = max(milliseconds, self.length)
         var lanes: [Int: Timeline.Lane] = [:]
@@ -56,7 +56,7 @@ public struct TransferLog: Sendable {
 }
 
 extension TransferLog {
-    /// The transfers that took longest, the longest first, each with its host.
+    /// Returns the transfers that took longest, the longest first, each with its host.
     public func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
         let longest = entries.sorted {
             let (one, other) = ($0.bar, $1.bar)
@@ -69,18 +69,19 @@ extension TransferLog {
 
 /// A run's transfers over time, as bars in a lane for each host.
 ///
-/// The number of bars does not grow with the number of transfers: where several begin and end within
-/// what the eye can tell apart, one bar stands for them.
+/// The number of bars does not grow with the number of transfers. Transfers that are too short and
+/// too close to be drawn apart share one bar.
 public struct Timeline: Sendable, Hashable {
-    /// A bar: one transfer, or several short ones after each other.
+    /// A bar of the timeline: one transfer, or several short ones after each other.
     public struct Bar: Sendable, Hashable {
-        /// Milliseconds from the beginning of the run's work.
+        /// When the bar begins, in milliseconds from the beginning of the run's work.
         public var began: Int64
-        /// Milliseconds from the beginning of the run's work; not before `began`.
+        /// When the bar ends, in milliseconds from the beginning of the run's work.
+        /// Not before `began`.
         public var ended: Int64
-        /// How many transfers it stands for.
+        /// The number of transfers that the bar stands for.
         public var transfers = 1
-        /// How many of these failed.
+        /// The number of the bar's transfers that failed.
         public var failed = 0
         /// Body bytes that arrived.
         public var bytes: Int64
@@ -88,43 +89,43 @@ public struct Timeline: Sendable, Hashable {
         public var target: Target
     }
 
-    /// The bars of a host, in rows in which none overlaps another.
+    /// The bars of one host, in rows. The bars of a row do not overlap.
     public struct Lane: Sendable, Hashable {
-        /// Scheme, name and port.
+        /// The host's scheme, name and port.
         public var host: String
-        /// The rows; each has its bars in the order of time.
+        /// The rows. Each row has its bars in the order of time.
         public var rows: [[Bar]] = []
-        /// How many transfers there were.
+        /// The number of the host's transfers.
         public var transfers = 0
-        /// How many failed.
+        /// The number of the host's transfers that failed.
         public var failed = 0
         /// Body bytes that arrived.
         public var bytes: Int64 = 0
-        /// The milliseconds in which it transferred, all transfers added up.
+        /// The milliseconds that all transfers of the host took together.
         var weight: Int64 = 0
     }
 
-    /// How many lanes are drawn.
+    /// The greatest number of lanes.
     public static let mostLanes = 12
-    /// How many transfers at once have a row of their own.
+    /// The greatest number of rows in a lane, and so of transfers drawn at the same time.
     public static let mostRows = 32
-    /// Into how many steps the whole time is divided; bars are not told apart below one.
+    /// The number of steps of the whole time. Short bars less than a step apart are joined.
     public static let steps: Int64 = 600
 
     /// The whole time in milliseconds, at least 1.
     public let length: Int64
-    /// The lanes, that of the host with the earliest transfer first.
+    /// The lanes. The host whose transfer began first comes first.
     public let lanes: [Lane]
-    /// Hosts that have no lane.
+    /// The number of hosts that have no lane.
     public let hostsLeftOut: Int
-    /// All transfers.
+    /// The number of all transfers.
     public let transfers: Int
 }
 
 extension Timeline.Lane {
-    /// Adds a transfer, which did not begin before those that are there.
+    /// Adds a transfer. The caller adds transfers in the order in which they began.
     ///
-    /// - Parameter step: the time below which bars are not told apart.
+    /// - Parameter step: in milliseconds, the gap below which two short bars are joined.
     fileprivate mutating func add(_ bar: Timeline.Bar, step: Int64) {
         transfers += 1
         bytes = bytes.addingSaturated(bar.bytes)
@@ -141,7 +142,9 @@ extension Timeline.Lane {
         rows[row][end].bytes = last.bytes.addingSaturated(bar.bytes)
     }
 
-    /// The first row whose last bar has ended; where all are taken, the one that ends first.
+    /// Returns the first row whose last bar has ended, or a new row.
+    ///
+    /// If the lane may have no further row, returns the row that ends first.
     private mutating func freeRow(at time: Int64) -> Int {
         let ends = rows.map { $0.last?.ended ?? 0 }
         if let free = ends.firstIndex(where: { $0 <= time }) { return free }
@@ -152,7 +155,7 @@ extension Timeline.Lane {
         return ends.indices.min { ends[$0] < ends[$1] } ?? 0
     }
 
-    /// Whether two bars of a row cannot be told apart, or would lie over each other.
+    /// Whether two bars of a row overlap, or are too short and too close to be drawn apart.
     private static func joins(
         _ last: Timeline.Bar, _ next: Timeline.Bar, _ step: Int64
     ) -> Bool {
@@ -165,18 +168,18 @@ extension Timeline.Lane {
     }
 }
 
-/// How fast bytes arrived over a run's time.
+/// The rate at which bytes arrived, over the time of a run.
 ///
 /// The bytes of a transfer count as spread evenly from its beginning to its end.
 public struct Throughput: Sendable, Hashable {
-    /// Into how many stretches of time a run is divided at most.
+    /// The greatest number of buckets: equal parts of the run's time.
     public static let mostBuckets: Int64 = 120
 
     /// The length of a bucket in milliseconds, at least 1.
     public let bucketLength: Int64
     /// Bytes a second in each bucket.
     public let rates: [Int64]
-    /// All bytes.
+    /// The number of all bytes.
     public let bytes: Int64
     /// The whole time in milliseconds, at least 1.
     public let length: Int64
@@ -184,17 +187,18 @@ public struct Throughput: Sendable, Hashable {
     /// The greatest rate in bytes a second.
     public var peak: Int64 { rates.max() ?? 0 }
 
-    /// All bytes by the whole time, in bytes a second.
+    /// The mean rate over the whole time, in bytes a second.
     public var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
 
-    /// The milliseconds at which the greatest rate was reached first.
+    /// When the greatest rate was first reached, in milliseconds from the beginning.
     public var peakTime: Int64 {
         Int64(rates.firstIndex(of: peak) ?? 0) * bucketLength
     }
 }
 
 extension TransferLog {
-    /// The throughput of a run that took so many milliseconds, or longer if a transfer did.
+    /// Returns the throughput of a run that took this many milliseconds, or longer if a transfer
+    /// did.
     public func throughput(lasting milliseconds: Int64) -> Throughput {
         let length = max(milliseconds, self.length)
         let width = max(1, (length + Throughput.mostBuckets - 1) / Throughput.mostBuckets)
@@ -228,7 +232,7 @@ public struct TimeAxis: Sendable, Hashable {
     public let ticks: [Int64]
     private let step: Int64
 
-    /// Takes the whole time in milliseconds, at least 1.
+    /// Creates the axis for a whole time in milliseconds, at least 1.
     public init(_ length: Int64) {
         let length = max(1, length)
         self.length = length
@@ -236,7 +240,7 @@ public struct TimeAxis: Sendable, Hashable {
         ticks = Array(stride(from: 0, through: length, by: Int(step)).map { Int64($0) })
     }
 
-    /// The text at a mark, in the unit of the step.
+    /// Returns the text at a mark, in the unit of the step.
     public func label(_ tick: Int64) -> String {
         if tick == 0 { return "0" }
         if step < 1000 {

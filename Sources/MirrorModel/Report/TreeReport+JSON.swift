@@ -1,5 +1,5 @@
 extension TreeReport {
-    /// Writes the report as one JSON document; keys that do not apply are null.
+    /// Writes the report as one JSON document. Keys that do not apply are null.
     public func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)

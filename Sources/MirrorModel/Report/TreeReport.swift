@@ -1,49 +1,51 @@
 /// What is known of a tree at one moment: its files, their sources, and what runs did.
 ///
-/// Its size is bounded: of many files, hosts, runs and transfers it has the first, and numbers.
+/// The report has a bounded size. Each long list keeps its first entries, and a number counts the
+/// rest.
 public struct TreeReport: Sendable {
-    /// How many files are listed.
+    /// The greatest number of files that the report lists.
     public static let mostFiles = 1000
-    /// How many files that need attention for one reason are listed, and how many of one cause.
+    /// The greatest number of files that the report lists for one reason for attention, or for one
+    /// cause of failures.
     public static let mostListed = 100
-    /// How many runs are listed.
+    /// The greatest number of runs that the report lists.
     public static let mostRuns = 30
 
     /// The root's path.
     public var root: String
-    /// When it was made.
+    /// When the report was made.
     public var madeAt: Instant
     /// The manifests that the root remembers.
     public var manifests: [RememberedManifest] = []
-    /// What was counted.
+    /// The counts of all files.
     public private(set) var totals = TreeTotals(listing: mostListed)
-    /// How the files divide.
+    /// How the files divide by area, freshness and proof.
     public private(set) var shares = FileShares()
-    /// Where they came from.
+    /// The hosts from which the files came.
     public private(set) var hosts = HostBook()
     /// The first files, in the order of their paths' bytes.
     public private(set) var files: [StoredFile] = []
-    /// How many files are not among them.
+    /// The number of files that are not in `files`.
     public private(set) var moreFiles = 0
     /// The last runs that had something to do, the newest first.
     public var runs: [PastRun] = []
-    /// The last run that has a log, and what its log says; nil where there is none.
+    /// The last run that has a log, with the contents of the log. `nil` means that no run has one.
     public private(set) var lastRun: LoggedRun?
 
-    /// A run with what its log says.
+    /// A run with the contents of its log.
     public struct LoggedRun: Sendable {
         /// The run.
         public let run: PastRun
-        /// Failures by their causes.
+        /// The failures of the run, by their causes.
         public fileprivate(set) var failures = FailureCauses(listing: mostListed)
-        /// Requests that failed in passing, by their causes.
+        /// Failed requests of decisions that did not fail in the end, by their causes.
         public fileprivate(set) var passing = FailureCauses(listing: mostListed)
-        /// Its transfers.
+        /// The transfers of the run.
         public fileprivate(set) var transfers = TransferLog()
-        /// How many decisions its log has.
+        /// The number of decisions in the run's log.
         public fileprivate(set) var decisions = 0
 
-        /// The milliseconds that the run took; 0 where it has no end.
+        /// The milliseconds that the run took. 0 means that the run has no recorded end.
         public var length: Int64 {
             guard let seconds = run.summary?.seconds, seconds.isFinite, seconds > 0 else {
                 return 0
@@ -52,16 +54,16 @@ public struct TreeReport: Sendable {
         }
     }
 
-    /// A report of an empty tree.
+    /// Creates a report of an empty tree.
     public init(root: String, madeAt: Instant) {
         self.root = root
         self.madeAt = madeAt
     }
 
-    /// Whether there is nothing: no file, no run.
+    /// Whether the report has no files and no runs.
     public var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
-    /// Adds a file; the caller adds files in the order of their paths.
+    /// Adds a file. The caller adds files in the order of their paths.
     public mutating func add(_ file: StoredFile) {
         totals.add(file)
         shares.add(file)
@@ -69,12 +71,12 @@ public struct TreeReport: Sendable {
         if files.count < TreeReport.mostFiles { files.append(file) } else { moreFiles += 1 }
     }
 
-    /// Begins a run's log; the first one, which is the newest, is told in detail.
+    /// Begins the log of a run. The first call gives the newest run, which becomes `lastRun`.
     public mutating func begin(_ run: PastRun) {
         if lastRun == nil { lastRun = LoggedRun(run: run) }
     }
 
-    /// Adds a decision of the log of a run.
+    /// Adds a decision from the log of a run.
     public mutating func add(_ decision: PastDecision, of run: PastRun) {
         hosts.add(decision)
         guard lastRun?.run.id == run.id else { return }
@@ -83,7 +85,7 @@ public struct TreeReport: Sendable {
         if let error = decision.error {
             lastRun?.failures.add(error, of: decision.target, isOptional: decision.isOptional)
         }
-        // What was tried again in vain is the failure above.
+        // The failed requests of a failed decision belong to the failure above.
         guard decision.error == nil else { return }
         for failure in decision.failures {
             var error = MirrorError(failure.code, failure.message)
@@ -94,7 +96,7 @@ public struct TreeReport: Sendable {
     }
 }
 
-/// What a walk over the files counts, and the files that need attention.
+/// The counts of a tree's files, and the files that need attention.
 public struct TreeTotals: Sendable, Hashable {
     /// Why files need attention, in the order of importance.
     public enum Attention: String, Sendable, Hashable, CaseIterable {
@@ -108,40 +110,43 @@ public struct TreeTotals: Sendable, Hashable {
 
     /// The files that need attention for one reason.
     public struct Group: Sendable, Hashable {
-        /// How many they are.
+        /// The number of files that need attention for this reason.
         public var count = 0
-        /// The first of them.
+        /// The targets of the first of these files.
         public var targets: [Target] = []
-        /// How many are not among `targets`.
+        /// The number of these files whose targets are not in `targets`.
         public var more: Int { count - targets.count }
     }
 
-    /// Files that are there, conflict copies apart.
+    /// The number of files that are there, without conflict copies.
     public private(set) var files = 0
     /// The bytes of the files that are there.
     public private(set) var bytes: Int64 = 0
-    /// Files that the next sync asks about.
+    /// The number of files that the next sync asks about.
     public private(set) var due = 0
-    /// Unfinished downloads.
+    /// The number of unfinished downloads.
     public private(set) var parts = 0
-    /// The bytes in them.
+    /// The number of bytes in unfinished downloads.
     public private(set) var partBytes: Int64 = 0
-    /// Files by their states.
+    /// The number of files in each state.
     public private(set) var counts: [StoredFile.State: Int] = [:]
-    /// Files that no manifest wants any more.
+    /// The number of files that no manifest wants any more.
     public private(set) var orphans = 0
-    /// The files that need attention.
+    /// The files that need attention, by reason.
     public private(set) var groups: [Attention: Group] = [:]
-    /// How many files of a group are listed.
+    /// The greatest number of files that a group lists.
     private let mostListed: Int
 
-    /// Nothing counted; lists so many files of each group.
+    /// Creates totals of no files. Each group lists at most `mostListed` files.
     public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
-    /// Counts a file; the outcome is that of the last run, if it failed the file or left it stale.
+    /// Counts a file.
+    ///
+    /// - Parameter outcome: how the last run ended for the file, if it failed the file or left it
+    ///   stale.
     public mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
-        // A copy that made room is not at a target.
+        // A conflict copy is not at a target.
         if let size = file.size, file.state != .conflict {
             files += 1
             bytes = bytes.addingSaturated(size)
@@ -164,7 +169,7 @@ public struct TreeTotals: Sendable, Hashable {
 }
 
 extension TreeTotals.Attention {
-    /// The reason that a run's outcome is; nil for one that is none.
+    /// The reason for attention that an outcome gives. Returns nil if the outcome gives none.
     fileprivate init?(_ outcome: Outcome?) {
         switch outcome {
         case .failed: self = .failed
@@ -173,7 +178,7 @@ extension TreeTotals.Attention {
         }
     }
 
-    /// The reason why a file needs attention; nil for one that needs none.
+    /// The reason why a file needs attention. Returns nil if the file needs none.
     fileprivate init?(_ file: StoredFile) {
         switch file.state {
         case .conflict: self = .conflict
@@ -192,9 +197,9 @@ extension TreeTotals.Attention {
 public struct FileShares: Sendable, Hashable {
     /// A number of files and their bytes.
     public struct Share: Sendable, Hashable {
-        /// How many.
+        /// The number of files.
         public var files = 0
-        /// Their bytes.
+        /// The bytes of the files.
         public var bytes: Int64 = 0
 
         /// Counts a file.
@@ -206,31 +211,31 @@ public struct FileShares: Sendable, Hashable {
 
     /// How fresh files are, the freshest first.
     public enum Age: String, Sendable, Hashable, CaseIterable {
-        /// No server needs to be asked: pinned, or never refreshed.
+        /// No server needs to be asked, because the file is pinned or never refreshed.
         case settled
         /// Fresh until a known time.
         case fresh
-        /// The next sync asks about it.
+        /// The next sync asks a server about the file.
         case due
-        /// Unknown, because no manifest at hand wants it.
+        /// The freshness is unknown, because no available manifest wants the file.
         case unjudged
     }
 
-    /// By area.
+    /// The files of each area.
     public private(set) var areas: [Area: Share] = [:]
-    /// By freshness.
+    /// The files of each freshness.
     public private(set) var ages: [Age: Share] = [:]
-    /// By what vouches for the bytes that mirror put there.
+    /// The files by what proves the bytes that mirror put there.
     public private(set) var proofs: [Verification: Share] = [:]
-    /// When the next file ceases to be fresh; nil where none does at a known time.
+    /// When the next file ceases to be fresh. `nil` means that none does at a known time.
     public private(set) var nextDue: Instant?
-    /// When the file was confirmed whose source was asked longest ago, among those that are asked.
+    /// The oldest of the last confirmations, among files that mirror asks for again.
     public private(set) var oldestConfirmation: Instant?
 
-    /// Nothing counted.
+    /// Creates shares of no files.
     public init() {}
 
-    /// Counts a file; one that is not there, and a conflict copy, belong to no share.
+    /// Counts a file. A missing file and a conflict copy belong to no share.
     public mutating func add(_ file: StoredFile) {
         guard let size = file.size, file.state != .conflict else { return }
         areas[file.target.area, default: Share()].add(size)

@@ -1,6 +1,6 @@
 /// A sync that systemd or cron starts again and again.
 package struct Schedule: Sendable, Hashable {
-    /// What starts it.
+    /// The program that starts the syncs of a schedule.
     package enum Manager: String, Sendable, Hashable, CaseIterable {
         /// systemd, for this user.
         case user
@@ -10,18 +10,18 @@ package struct Schedule: Sendable, Hashable {
         case cron
     }
 
-    /// Its name, which is also that of the units: `mirror-maps-1a2b3c4d`.
+    /// The schedule's name, e.g. `mirror-maps-1a2b3c4d`. Its units have the same name.
     package var name: String
-    /// What starts it.
+    /// The program that starts the syncs.
     package var manager: Manager
-    /// How often, in seconds.
+    /// The time from one sync to the next, in seconds.
     package var every: Int64
     /// The root's absolute path.
     package var root: String
     /// The manifests: absolute paths and URLs.
     package var manifests: [String]
 
-    /// Takes the values.
+    /// Creates a schedule from its values.
     package init(
         name: String, manager: Manager, every: Int64, root: String, manifests: [String]
     ) {
@@ -32,7 +32,7 @@ package struct Schedule: Sendable, Hashable {
         self.manifests = manifests
     }
 
-    /// The name of a schedule for a root: readable, and no other's.
+    /// Returns a readable name of a schedule, which no other schedule has.
     ///
     /// - Parameter hash: hexadecimal digits that differ for other roots and manifests.
     package static func name(root: String, hash: String) -> String {
@@ -59,16 +59,17 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// The length in seconds.
     package let seconds: Int64
 
-    /// Takes a length; nil below a minute, which is the finest that a timer is asked for.
+    /// Creates a period from its length in seconds.
+    /// Returns nil below 60, the shortest period of a timer.
     package init?(seconds: Int64) {
         guard seconds >= 60 else { return nil }
         self.seconds = seconds
     }
 
-    /// The calendar expression with this period, the same every day or week; nil if there is none.
+    /// The calendar expression for this period, with the same times every day or week.
     ///
-    /// systemd makes up for a missed run only if a calendar expresses the period (systemd.timer(5),
-    /// Persistent).
+    /// `nil` means that no calendar expresses the period. systemd makes up for a missed run only if
+    /// a calendar expresses the period (systemd.timer(5), Persistent).
     package var calendar: String? {
         switch seconds {
         case 60: "*-*-* *:*:00"
@@ -80,10 +81,10 @@ package struct SchedulePeriod: Sendable, Hashable {
         }
     }
 
-    /// The first five fields of a crontab line; nil where cron has no such period.
+    /// Returns the first five fields of a crontab line. Returns nil if cron has no such period.
     ///
-    /// - Parameter offset: any number, which chooses the moment within the period, so that devices do
-    ///   not all begin at the same one.
+    /// - Parameter offset: any number. It chooses the moment within the period, so that devices
+    ///   begin at different moments.
     package func cron(offset: UInt64) -> String? {
         let minute = offset % 60
         return switch seconds {
@@ -110,16 +111,17 @@ package struct SchedulePeriod: Sendable, Hashable {
         return SchedulePeriod(seconds: known ?? 86400) ?? self
     }
 
-    /// The default of the greatest random delay, in seconds: a tenth of the period, an hour at
-    /// most.
+    /// The default of the greatest random delay, in seconds.
+    ///
+    /// It is a tenth of the period, and an hour at most.
     package var usualJitter: Int64 { min(seconds / 10, 3600) }
 
-    /// The period in hours, where these divide a day.
+    /// The period in hours. `nil` unless it is a whole number of hours that divides a day.
     private var hours: Int64? {
         seconds % 3600 == 0 && 24 % (seconds / 3600) == 0 ? seconds / 3600 : nil
     }
 
-    /// The period in minutes, where these divide an hour.
+    /// The period in minutes. `nil` unless it is a whole number of minutes that divides an hour.
     private var minutes: Int64? {
         seconds % 60 == 0 && 60 % (seconds / 60) == 0 ? seconds / 60 : nil
     }
@@ -129,27 +131,29 @@ package struct SchedulePeriod: Sendable, Hashable {
         + (1...24).filter { 24 % $0 == 0 }.map { $0 * 3600 } + [604_800]
 }
 
-/// The texts that start a schedule.
+/// The units or crontab lines of a schedule.
 package struct ScheduleUnits: Sendable {
-    /// What the first line of a unit, and the line before a crontab's, begins with.
+    /// The beginning of a unit's first line, and of the first of a schedule's crontab lines.
     package static let mark = "# mirror schedule "
-    /// The line after a crontab's.
+    /// The last of a schedule's crontab lines.
     package static let endMark = "# mirror schedule ends"
 
-    /// The schedule, which says when it starts.
+    /// The schedule for which the texts are made.
     package let schedule: Schedule
-    /// The command that is started: a program's absolute path and its words.
+    /// The command that the schedule starts: a program's absolute path and its arguments.
     package let words: [String]
-    /// The greatest delay by chance, in seconds.
+    /// The greatest random delay of a start, in seconds.
     package let jitter: Int64
-    /// The program that waits for the network before a sync, with its words; nil to wait for none.
+    /// The program that waits for the network before a sync, with its arguments.
+    ///
+    /// `nil` means that the sync waits for nothing.
     package var waiter: [String]?
     /// Whether the machine's units wait for the network.
     package var needsNetwork = false
 
     private let period: SchedulePeriod
 
-    /// Takes what is started; nil for a period below a minute.
+    /// Creates the texts of a schedule. Returns nil if the period is shorter than a minute.
     package init?(_ schedule: Schedule, words: [String], jitter: Int64?) {
         guard let period = SchedulePeriod(seconds: schedule.every) else { return nil }
         self.schedule = schedule
@@ -158,7 +162,7 @@ package struct ScheduleUnits: Sendable {
         self.jitter = jitter ?? period.usualJitter
     }
 
-    /// The service unit; nil where a word has a control character.
+    /// The text of the service unit. `nil` means that a word has a control character.
     package var service: String? {
         guard let start = line(words) else { return nil }
         var lines = [
@@ -177,7 +181,7 @@ package struct ScheduleUnits: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The timer unit.
+    /// The text of the timer unit.
     package var timer: String {
         var lines = [
             mark, "[Unit]",
@@ -195,7 +199,9 @@ package struct ScheduleUnits: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The three lines of a crontab; nil where cron has no such period, or a word a control character.
+    /// Returns the three crontab lines of the schedule.
+    ///
+    /// Returns nil if cron has no such period, or if a word has a control character.
     ///
     /// - Parameter offset: any number, which chooses the minute.
     package func cron(offset: UInt64) -> [String]? {
@@ -212,7 +218,7 @@ package struct ScheduleUnits: Sendable {
         return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
     }
 
-    /// The line that says what this is, so that it is found again.
+    /// The first line, which has the schedule as JSON, so that mirror finds the schedule again.
     private var mark: String {
         var json = JSONWriter()
         json.object { schedule.writeMembers(to: &$0) }
@@ -223,11 +229,14 @@ package struct ScheduleUnits: Sendable {
 // Words of a command line, written so that a program reads them as they are.
 
 extension String {
-    /// A word of an `ExecStart=` line (systemd.service(5), "Command lines"; systemd.syntax(7)).
+    /// Quotes a word for an `ExecStart=` line (systemd.service(5), "Command lines";
+    /// systemd.syntax(7)).
     ///
-    /// Nil for a word with a line break or another control character, which has no place in a unit.
+    /// Returns nil for a word with a line break or another control character, which no unit can
+    /// have.
     ///
-    /// - Parameter isProgram: whether it is the first word, in which no variable is replaced.
+    /// - Parameter isProgram: whether this is the first word, in which systemd replaces no
+    ///   variable.
     package func quotedForSystemd(isProgram: Bool = false) -> String? {
         guard hasNoControlCharacter else { return nil }
         var quoted = ""
@@ -235,7 +244,7 @@ extension String {
             switch character {
             case "\\": quoted += "\\\\"
             case "\"": quoted += "\\\""
-            // Specifiers and variables are replaced within quotes, too.
+            // systemd replaces specifiers and variables within quotes, too.
             case "%": quoted += "%%"
             case "$": quoted += isProgram ? "$" : "$$"
             default: quoted.unicodeScalars.append(character)
@@ -244,14 +253,14 @@ extension String {
         return isPlainWord ? quoted : "\"\(quoted)\""
     }
 
-    /// A word of a crontab's command, which sh(1) reads after cron (crontab(5)).
+    /// The word quoted for a crontab's command, which sh(1) reads after cron (crontab(5)).
     ///
-    /// Nil for a word with a control character.
+    /// `nil` means that the word has a control character.
     package var quotedForCron: String? {
         guard hasNoControlCharacter else { return nil }
         if isPlainWord { return self }
-        // cron ends the command at a percent sign that no backslash stands before, and takes the
-        // backslash away; so the sign stands outside the quotes.
+        // cron ends the command at a percent sign without a backslash before it.
+        // cron also removes that backslash, so both stand outside the quotes.
         let quoted = split(separator: "'", omittingEmptySubsequences: false)
             .map {
                 $0.split(separator: "%", omittingEmptySubsequences: false).joined(
@@ -261,7 +270,7 @@ extension String {
         return "'\(quoted)'"
     }
 
-    /// A word of a command that sh(1) reads.
+    /// The word quoted for a command that sh(1) reads.
     package var quotedForShell: String {
         if isPlainWord { return self }
         return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
@@ -271,7 +280,7 @@ extension String {
         unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
-    /// Whether no character of a word has a special meaning anywhere.
+    /// Whether no character of the word has a special meaning to systemd, cron or sh.
     private var isPlainWord: Bool {
         !isEmpty
             && utf8.allSatisfy { byte in

@@ -1,8 +1,9 @@
-/// Finds out near which path a file with some sha256 is, with sixteen bytes of memory a file.
+/// Finds the blocks of rows that may have a file with a given sha256.
 ///
-/// Rows come in the order of their paths. They are divided into blocks, of which the first path is
-/// kept; each row is a part of its digest and the number of its block. The caller then searches
-/// the few blocks that the table names.
+/// The table takes sixteen bytes a file. The caller adds rows in the order of their paths. The
+/// table divides the rows into blocks and stores the first path of each block. Of each row it
+/// stores eight bytes of the digest and the number of the block. The caller then searches the few
+/// blocks that the table names.
 package struct DigestTable: Sendable {
     private static let blockSize = 256
 
@@ -13,20 +14,23 @@ package struct DigestTable: Sendable {
     package init() {}
 
     /// Adds the next row, in the order of the paths.
+    /// `start` is `Digest.start` of the file's sha256.
     package mutating func append(_ path: () -> String, start: UInt64) {
         if rows.count.isMultiple(of: DigestTable.blockSize) { firstPaths.append(path()) }
         rows.append((start, UInt32(firstPaths.count - 1)))
         isSorted = false
     }
 
-    /// Makes the table ready to be asked.
+    /// Sorts the rows. The caller must sort before it calls `ranges(of:)`.
     package mutating func sort() {
         rows.sort { ($0.start, $0.block) < ($1.start, $1.block) }
         isSorted = true
     }
 
-    /// The ranges of paths in which files with the digest may be: from the first path to before the
-    /// second, or to the end where that is nil.
+    /// Returns the ranges of paths in which files with the digest may be.
+    ///
+    /// A range has the paths from `from` to before `to`. If `to` is nil, the range goes to the last
+    /// path.
     package func ranges(of digest: Digest) -> [(from: String, to: String?)] {
         precondition(isSorted)
         let start = digest.start

@@ -1,24 +1,24 @@
-/// The answer to a request, but for the bytes of a file.
+/// The response to a request, without the bytes of a file.
 package struct ServedAnswer: Sendable, Hashable {
-    /// What the answer is about; not sent for HEAD and with 304, whose heads say its length.
+    /// The body of a response. For HEAD and with 304 it is not sent, but the head gives its length.
     package enum Body: Sendable, Hashable {
         case text([UInt8])
-        /// Bytes of the file.
+        /// These bytes of the file.
         case file(Range<Int64>)
     }
 
     /// The status code.
     package var status: Int
-    /// Header fields, but for those that every HTTP server sends.
+    /// The header fields, without the ones that every HTTP server sends.
     package var fields: [(name: String, value: String)] = []
-    /// The body.
+    /// The body of the response.
     package var body = Body.text([])
-    /// The sha256 of the body where it is a whole file; nil for a part of a file, and for a text.
+    /// The sha256 of the body if it is a whole file. `nil` for a part of a file, and for a text.
     package var sha256: Digest?
 
     package init(status: Int) { self.status = status }
 
-    /// A field's value.
+    /// The value of the field with this name. `nil` means that the response has no such field.
     package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
     package static func == (left: ServedAnswer, right: ServedAnswer) -> Bool {
@@ -72,7 +72,8 @@ extension ServedAnswer {
     private mutating func addValidators(of file: ServedFile) {
         fields += [
             ("ETag", file.entityTag), ("Last-Modified", file.modified.description),
-            // The name of a file can get other bytes by the next sync; a digest cannot.
+            // The next sync can put other bytes at a file's path, but a digest always names the
+            // same bytes.
             (
                 "Cache-Control",
                 file.isNamedByDigest ? "public, max-age=31536000, immutable" : "no-cache"
@@ -80,7 +81,8 @@ extension ServedAnswer {
         ]
     }
 
-    /// The status that a condition of the request asks for; nil where all conditions hold.
+    /// Returns the status that a failed condition of the request demands.
+    /// `nil` if all conditions hold.
     private static func status(ofConditionsIn request: ServedRequest, on file: ServedFile)
         -> Int?
     {
@@ -100,9 +102,10 @@ extension ServedAnswer {
         return nil
     }
 
-    /// Whether If-Range lets a range count (RFC 9110 §13.1.5).
+    /// Whether If-Range allows the range (RFC 9110 §13.1.5).
     ///
-    /// A date never does: two versions of one second share it, and every file has a strong tag.
+    /// A date never allows the range: two versions of one second share a date, and every file has a
+    /// strong tag.
     private static func rangeCounts(
         in request: ServedRequest, on file: ServedFile
     ) -> Bool {
@@ -111,7 +114,7 @@ extension ServedAnswer {
 }
 
 extension ServedAnswer {
-    /// An answer in one sentence, for a request that gets no file.
+    /// Returns a response with one sentence, for a request that gets no file.
     package static func refusal(_ status: Int) -> ServedAnswer {
         var answer = ServedAnswer(status: status)
         answer.fields = [
@@ -124,7 +127,9 @@ extension ServedAnswer {
         return answer
     }
 
-    /// The way to a folder, whose listing's relative links need the slash at the end.
+    /// Returns a redirect to the folder's URL with a slash at its end.
+    ///
+    /// The relative links of the folder's listing need that slash.
     package static func redirect(toFolder path: String) -> ServedAnswer {
         var answer = ServedAnswer(status: 301)
         let reference = SourceURL.reference(toName: path).dropFirst()
@@ -145,10 +150,11 @@ extension ServedAnswer {
         }
     }
 
-    /// Whether a request to a server on loopback names it as one would that means this machine.
+    /// Whether the Host field of a request to a server on loopback names this machine.
     ///
-    /// A page of another site can lead its own host name to 127.0.0.1, and could read the tree then
-    /// (DNS rebinding). It cannot do that with an address, nor with localhost (RFC 6761 §6.3).
+    /// The page of another site can make its own host name resolve to 127.0.0.1, and could then
+    /// read the tree (DNS rebinding). This attack does not work with an address, nor with localhost
+    /// (RFC 6761 §6.3).
     package static func namesThisMachine(_ host: String?) -> Bool {
         guard let host else { return true }
         let text = host.trimmingSpaces().lowercased()
@@ -165,13 +171,13 @@ extension ServedAnswer {
     }
 }
 
-/// A page of a folder's listing.
+/// One page of a folder's listing.
 package struct ServedListing: Sendable, Hashable {
-    /// A file or folder in it.
+    /// A file or folder in the listing.
     package struct Entry: Sendable, Hashable {
-        /// Its name.
+        /// The name of the file or folder.
         package var name: String
-        /// What is known of a file; nil for a folder.
+        /// What is known of a file. `nil` means that the entry is a folder.
         package var file: ServedFile?
 
         package init(name: String, file: ServedFile? = nil) {
@@ -180,26 +186,26 @@ package struct ServedListing: Sendable, Hashable {
         }
     }
 
-    /// How many entries a page has: memory does not grow with a folder.
+    /// The greatest number of entries on a page, so that memory does not grow with a folder.
     package static let mostEntries = 5000
 
-    /// The folder's path; empty for the root.
+    /// The folder's path. Empty for the root.
     package var path: String
-    /// The entries, in the order of their bytes.
+    /// The entries, in the order of their names' bytes.
     package private(set) var entries: [Entry] = []
-    /// Whether there are more behind the last.
+    /// Whether the folder has more entries than the page.
     package private(set) var isCut = false
 
     package init(path: String) { self.path = path }
 
-    /// Adds the next entry; true if the page is full, and the entry is on the next one.
+    /// Adds the next entry. Returns true if the page is full: the entry then begins the next page.
     package mutating func add(_ entry: Entry) -> Bool {
         isCut = entries.count >= ServedListing.mostEntries
         if !isCut { entries.append(entry) }
         return isCut
     }
 
-    /// The listing as an answer, in HTML or JSON.
+    /// Returns the listing as a response, in HTML or JSON.
     package func answer(asJSON: Bool) -> ServedAnswer {
         var answer = ServedAnswer(status: 200)
         answer.fields = [
@@ -213,7 +219,7 @@ package struct ServedListing: Sendable, Hashable {
         return answer
     }
 
-    /// The reference to the next page; nil on the last.
+    /// The reference to the next page. `nil` means that this is the last page.
     private var next: String? {
         guard isCut, let last = entries.last else { return nil }
         return "?after=" + SourceURL.queryValue(last.name + (last.file == nil ? "/" : ""))
@@ -242,14 +248,14 @@ package struct ServedListing: Sendable, Hashable {
         return json.take()
     }
 
-    /// A time to the minute, e.g. `2026-11-24 15:45 UTC`.
+    /// Returns a time to the minute, e.g. `2026-11-24 15:45 UTC`.
     private static func text(of time: Instant) -> String {
         let text = time.rfc3339
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
     }
 
     private var html: String {
-        // So it calls itself a listing, to people and to programs.
+        // The words "Index of" mark the page as a listing, for people and for programs.
         let title = "Index of " + (path.isEmpty ? "/" : "/\(path)/").escapedForHTML
         var rows = ""
         if !path.isEmpty { rows += "<tr><td><a href=\"../\">../</a>\n" }
@@ -289,8 +295,10 @@ package struct ServedListing: Sendable, Hashable {
 }
 
 extension String {
-    /// The text as content of HTML or as a quoted attribute, in which nothing is markup; characters
-    /// that would be invisible, or change the direction of others, are shown by number.
+    /// The text as content of HTML or as a quoted attribute, in which nothing is markup.
+    ///
+    /// A character that would be invisible, or that would change the direction of others, is shown
+    /// by its number.
     package var escapedForHTML: String {
         var escaped = ""
         for scalar in printable.unicodeScalars {
@@ -309,15 +317,16 @@ extension String {
 
 /// A file that can be served: one version, named by its digest (RFC 9110 §3.2).
 package struct ServedFile: Sendable, Hashable {
-    /// Where it is.
+    /// The target at which the file is.
     package var target: Target
-    /// What the file system said of it when mirror put it there; of an open file, what it says now.
+    /// The file's stamp when mirror put it there.
+    /// Once the server has opened the file, its present stamp.
     package var stamp: FileStamp
-    /// The sha256 of its bytes.
+    /// The sha256 of the file's bytes.
     package var sha256: Digest
-    /// The media type that came with it.
+    /// The media type that the source sent with the file.
     package var mediaType: String?
-    /// Whether the URL names these bytes only, because their digest is in it.
+    /// Whether the requested URL has the digest in it, and so names these bytes only.
     package var isNamedByDigest = false
 
     package init(target: Target, stamp: FileStamp, sha256: Digest, mediaType: String?) {
@@ -341,18 +350,18 @@ package struct ServedFile: Sendable, Hashable {
     /// The strong entity tag: the digest.
     var entityTag: String { "\"\(sha256.hex)\"" }
 
-    /// The media type, as the source sent it or as the name's extension tells.
+    /// The media type that the source sent, or else the one that the name's extension suggests.
     var contentType: String {
         let sent = mediaType.flatMap { MediaRange($0) }.flatMap { $0.type == "*" ? nil : $0 }
         let known = target.fileExtension.flatMap { ServedFile.mediaTypes[$0] }
         return sent?.description ?? known ?? "application/octet-stream"
     }
 
-    /// The media types by extension, without those that no browser needs.
+    /// The media types by extension. Types that no browser needs are left out.
     private static let mediaTypes: [String: String] = [
         "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
         "mjs": "text/javascript", "json": "application/json", "geojson": "application/geo+json",
-        // Without the encoding, browsers take these for Windows-1252.
+        // Without a charset, browsers read these types as Windows-1252.
         "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
         "csv": "text/csv; charset=utf-8", "xml": "application/xml",
         "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
@@ -365,7 +374,7 @@ package struct ServedFile: Sendable, Hashable {
 }
 
 extension Int64 {
-    /// The quotient, rounded towards the past.
+    /// Divides, and rounds down, also below zero.
     fileprivate func dividedDown(by divisor: Int64) -> Int64 {
         self / divisor - (self % divisor < 0 ? 1 : 0)
     }

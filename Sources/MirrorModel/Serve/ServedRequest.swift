@@ -1,10 +1,10 @@
-/// A request to a served tree, as far as the answer depends on it.
+/// A request to a served tree, with the parts on which the response depends.
 package struct ServedRequest: Sendable, Hashable {
-    /// A header field that an answer depends on.
+    /// A header field on which a response depends.
     package enum Field: Int, Sendable, Hashable, CaseIterable {
         case accept, host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, range
 
-        /// Finds the name in any case; nil for other fields.
+        /// Finds the field of a name, in any case. Returns nil for other fields.
         package init?(_ name: UnsafeBufferPointer<UInt8>) {
             // The length alone rules out nearly every field.
             let field: Field? =
@@ -41,29 +41,32 @@ package struct ServedRequest: Sendable, Hashable {
     package var method: String
     /// The path of the target as it was sent.
     package var path: String
-    /// The name behind which a listing goes on, percent-encoded; from the query `after=NAME`.
+    /// The name after which a listing continues, percent-encoded.
+    /// It comes from the query `after=NAME`.
     package var after: String?
-    /// Whether its version of HTTP demands a Host field: 1.1 does, 1.0 does not.
+    /// Whether the request's version of HTTP demands a Host field: 1.1 does, 1.0 does not.
     package var needsHost = false
     private var fields: [Field: String] = [:]
 
-    /// A request without header fields.
+    /// Creates a request without header fields.
     package init(method: String, path: String, after: String? = nil) {
         self.method = method
         self.path = path
         self.after = after
     }
 
-    /// A field's value; the values of repeated fields are joined by commas (RFC 9110 §5.3).
+    /// The value of a field. The values of repeated fields are joined by commas (RFC 9110 §5.3).
     package subscript(field: Field) -> String? { fields[field] }
 
-    /// Whether it names its host as it must: HTTP/1.1 with one Host field (RFC 9112 §3.2).
+    /// Whether the request has the Host field that HTTP demands (RFC 9112 §3.2).
+    ///
+    /// HTTP/1.1 demands one Host field, and HTTP/1.0 allows one.
     package var namesOneHost: Bool {
         guard let host = self[.host] else { return !needsHost }
         return !host.utf8.contains(UInt8(ascii: ","))
     }
 
-    /// Adds a field.
+    /// Adds a header field.
     package mutating func add(_ field: Field, _ value: String) {
         if let known = fields[field] {
             fields[field] = known + ", " + value
@@ -72,7 +75,7 @@ package struct ServedRequest: Sendable, Hashable {
         }
     }
 
-    /// Whether the request is for a program that wants JSON more than HTML (RFC 9110 §12.5.1).
+    /// Whether the client wants JSON more than HTML (RFC 9110 §12.5.1).
     package var prefersJSON: Bool {
         guard let accept = self[.accept] else { return false }
         let ranges = accept.parts(at: ",").map { range in
@@ -87,7 +90,7 @@ package struct ServedRequest: Sendable, Hashable {
         return quality("application/json") > quality("text/html")
     }
 
-    /// A weight from 0 to 1 in thousandths (RFC 9110 §12.4.2); anything else counts as 0.
+    /// Returns a weight from 0 to 1 in thousandths (RFC 9110 §12.4.2). Any other text counts as 0.
     private static func quality(_ text: Substring) -> Int {
         guard let number = Double(text), number >= 0, number <= 1 else { return 0 }
         return Int(number * 1000)
@@ -95,11 +98,11 @@ package struct ServedRequest: Sendable, Hashable {
 }
 
 extension ServedRequest {
-    /// The bytes that the Range field asks for, of a file of so many (RFC 9110 §14.2); empty where the
-    /// file has none of them.
+    /// Returns the bytes of a file of `size` bytes that the Range field asks for (RFC 9110 §14.2).
     ///
-    /// Nil if the field is absent or malformed, of another unit, or asks for several parts. A server
-    /// may ignore such a field, and then answers with the whole.
+    /// The range is empty if the file has none of these bytes. Returns nil if the field is absent
+    /// or malformed, has another unit, or asks for several ranges. A server may ignore such a
+    /// field, and then sends the whole file.
     func range(ofSize size: Int64) -> Range<Int64>? {
         guard let text = self[.range] else { return nil }
         var scan = FieldScanner(text.utf8)
@@ -126,23 +129,23 @@ extension ServedRequest {
 
 /// What a request's target names in a served tree (RFC 9112 §3.2).
 package enum ServedPlace: Sendable, Hashable {
-    /// A folder's listing: the root, whose path is empty, or a folder in an area.
+    /// The listing of a folder in an area, or of the root, whose path is empty.
     case folder(String)
-    /// An area without the slash behind it.
+    /// An area, without a slash at the end of its path.
     case area(Area)
-    /// A file, or perhaps a folder without the slash behind it.
+    /// A file, or perhaps a folder without a slash at the end of its path.
     case file(Target)
     /// A file by the sha256 of its bytes.
     case digest(Digest)
-    /// Nothing that could be in a tree: hidden files, parts, names that lead elsewhere.
+    /// A name that no served file has: a hidden file, a part, or one that leads elsewhere.
     case nothing
-    /// No target of a request.
+    /// A text that cannot be the target of a request.
     case malformed
 
-    /// Reads the path of a target as it was sent, without its query.
+    /// Reads the path of a request's target as it was sent, without its query.
     ///
-    /// Each segment is decoded once and by itself, so that no encoding makes a slash, a NUL or a dot
-    /// segment of a name.
+    /// Each segment is decoded once, and by itself. So no encoding turns a name into a slash, a NUL
+    /// or a dot segment.
     package init(path: some StringProtocol) {
         guard let segments = ServedPlace.segments(of: path) else {
             self = .malformed
@@ -165,12 +168,13 @@ package enum ServedPlace: Sendable, Hashable {
         }
     }
 
-    /// The decoded segments behind the first slash; nil if the text is no absolute path.
+    /// Returns the decoded segments behind the first slash.
+    /// Returns nil if the text is no absolute path.
     ///
-    /// A segment that cannot be a name is a dot segment, which no target has.
+    /// A segment that cannot be a name becomes a dot segment, which no target has.
     private static func segments(of path: some StringProtocol) -> [String]? {
         var rest = Substring(path)
-        // Servers take the absolute form too (RFC 9112 §3.2.2).
+        // A server must accept the absolute form too (RFC 9112 §3.2.2).
         if rest.utf8.first != slash {
             for scheme in ["http://", "https://"] where rest.lowercased().hasPrefix(scheme) {
                 let behind = rest.dropFirst(scheme.count)
@@ -212,16 +216,16 @@ private let slash = UInt8(ascii: "/")
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 or IPv6 address, without brackets.
     public var host: String
-    /// The port; 0 is any free one.
+    /// The port. 0 means any free port.
     public var port: UInt16
 
-    /// Takes an address and a port.
+    /// Creates an address from a host and a port.
     public init(host: String = "127.0.0.1", port: UInt16 = 8080) {
         self.host = host
         self.port = port
     }
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil for other text.
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Returns nil for any other text.
     ///
     /// Names other than localhost are not resolved.
     public init?(_ text: String) {

@@ -1,27 +1,30 @@
-/// The time of a watch's next sync: when the next file is due, after `every` at the latest, sooner
-/// after a failure.
+/// Decides when a watch syncs next.
+///
+/// The next sync starts when a file is due, after `every` seconds at the latest, and sooner after a
+/// failure.
 public struct WatchInterval: Sendable, Hashable {
-    /// Seconds after which it syncs even if nothing is due.
+    /// Seconds after which the watch syncs even if nothing is due.
     public var every: Int64
-    /// The greatest random delay in seconds, so that many devices do not ask at the same moment;
-    /// nil is a tenth of the wait, ten minutes at most.
+    /// The greatest random delay in seconds, so that many devices do not ask at the same moment.
+    ///
+    /// `nil` means a tenth of the wait, and ten minutes at most.
     public var jitter: Int64?
 
-    /// Seconds before the first sync after a failure; each further failure doubles them.
+    /// Seconds before the first sync after a failure. Each further failure doubles the wait.
     private static let firstRetry: Int64 = 30
-    /// Seconds after which a metered network is looked at again.
+    /// Seconds after which the watch checks a metered network again.
     private static let meteredInterval: Int64 = 300
     private static let longestJitter: Int64 = 600
 
-    /// Takes the ceiling and the greatest random delay, in seconds.
+    /// Takes the longest wait between syncs and the greatest random delay, in seconds.
     public init(every: Int64, jitter: Int64? = nil) {
         self.every = max(1, every)
         self.jitter = jitter
     }
 
-    /// The next sync after one that ended now.
+    /// Returns the next sync after a sync that ended at `now`.
     ///
-    /// - Parameter random: a number of milliseconds between zero and its argument, by chance.
+    /// - Parameter random: returns a random number of milliseconds from zero to its argument.
     package func next(
         after end: SyncEnd, at now: Instant, random: (Int64) -> Int64
     ) -> NextSync {
@@ -29,14 +32,14 @@ public struct WatchInterval: Sendable, Hashable {
         let first = causes.min { $0.at < $1.at } ?? NextSync(at: later(now, every), cause: .every)
         let wait = max(0, first.at.milliseconds - now.milliseconds)
         if case .retry = first.cause {
-            // Between half and the whole of the step.
+            // A retry waits for a random time between half of the wait and the whole wait.
             return NextSync(at: soon(first.at, -random(wait / 2)), cause: first.cause)
         }
         var limit =
             jitter.map { min(max(0, $0), every) * 1000 }
             ?? min(wait / 10, WatchInterval.longestJitter * 1000)
         if case .permitted = first.cause, let closes = end.windowCloses {
-            // Half of the hours is left to transfer in.
+            // The delay leaves at least half of the window to transfers.
             limit = min(limit, max(0, (closes.milliseconds - first.at.milliseconds) / 2))
         }
         return NextSync(at: soon(first.at, random(limit)), cause: first.cause)
@@ -72,61 +75,63 @@ public struct WatchInterval: Sendable, Hashable {
 package struct SyncEnd: Sendable, Hashable {
     /// The exit code of the sync.
     package var exit: Int32 = 0
-    /// Whether it shows, as the first sync of a watch, that none can succeed.
+    /// Whether the first sync of a watch has shown that no sync can succeed.
     package var isFinal = false
-    /// The number of syncs in a row that failed and that another one may mend, this one included.
+    /// The number of syncs in a row, this one included, that failed but may succeed when repeated.
     package var failures = 0
-    /// The file or manifest that becomes due first; nil if none will.
+    /// The file or manifest that becomes due first. `nil` means that none will.
     package var nextDue: NextSync?
-    /// Why something was not fetched; nil where nothing was put off.
+    /// Why mirror deferred downloads. `nil` means that it deferred none.
     package var deferral: Deferral?
-    /// When the window ends that the deferral waits for; nil where it waits for something else.
+    /// The end of the window for which the deferral waits.
+    ///
+    /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?
 
-    /// An end after which nothing is known to be due.
+    /// Creates the end of a sync after which nothing is known to be due.
     package init() {}
 }
 
 // The meaning of a sync's exit code for its watch.
 
 extension SyncEnd {
-    /// Whether the first sync of a watch shows that none of them can succeed.
+    /// Whether the first sync of a watch shows that no sync can succeed.
     ///
     /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
-    /// index of a newer mirror. They end a watch that begins; later they may come and go while the
-    /// device is in use.
+    /// index of a newer mirror. They end a watch at its first sync. Later they may come and go
+    /// while the device is in use, so the watch continues.
     package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
 
     /// Whether an early retry may succeed where this sync failed.
     ///
-    /// A resource that failed for good (1) stays so until something changes, and a run
+    /// A resource that failed for good (exit code 1) stays failed until something changes. A run
     /// that a person ended (130) must not begin again at once.
     package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }
 
-/// When a watch syncs next, and why then.
+/// When a watch syncs next, and why at that time.
 package struct NextSync: Sendable, Hashable {
     /// The reason for the sync.
     package enum Cause: Sendable, Hashable {
-        /// Nothing is due before.
+        /// Nothing is due earlier, so the watch syncs after its longest wait.
         case every
-        /// A file or a manifest becomes due.
+        /// The named file or manifest becomes due.
         case due(String)
-        /// So many syncs in a row have failed.
+        /// This many syncs in a row have failed.
         case retry(Int)
         /// Transfers may run again.
         case permitted
     }
 
-    /// When.
+    /// The time of the sync.
     package var at: Instant
-    /// Why then.
+    /// The reason for that time.
     package var cause: Cause
 
-    /// Takes both.
+    /// Creates a value from the time and the reason.
     package init(at: Instant, cause: Cause) { (self.at, self.cause) = (at, cause) }
 
-    /// A sentence for people.
+    /// Returns the next sync as a sentence for messages.
     package func sentence(on clock: LocalClock) -> String {
         let time = clock.description(of: at)
         return switch cause {

@@ -4,7 +4,7 @@ package import MirrorModel
 /// A running digest over consecutive bytes, by OpenSSL's EVP interface (EVP_DigestInit(3ssl)).
 ///
 /// EVP picks the instruction set of the machine. A snapshot gives the digest of the bytes so far
-/// without ending the digest; a part's milestones are made in this way.
+/// without ending the digest. A part's milestones are such snapshots.
 package struct ByteHasher: ~Copyable, @unchecked Sendable {
     // This value alone owns the context, and a ~Copyable value has one owner at a time: the context
     // may move between threads, and two threads never use it at once.
@@ -15,7 +15,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     /// Begins a digest of no bytes.
     package init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
-        // It fails only where malloc fails; Swift itself traps there.
+        // EVP_MD_CTX_new fails only if malloc fails, and then Swift itself would trap.
         guard let context = EVP_MD_CTX_new() else {
             preconditionFailure("EVP_MD_CTX_new: out of memory")
         }
@@ -30,7 +30,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    /// A second digest of the bytes so far, independent from here on.
+    /// Returns a second running digest of the bytes so far. Neither changes the other from here on.
     package func copy() -> ByteHasher { ByteHasher(copying: self) }
 
     /// Adds bytes at the end.
@@ -43,17 +43,17 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
         bytes.withUnsafeBytes { update($0) }
     }
 
-    /// The digest of the bytes so far; more may follow.
+    /// Returns the digest of the bytes so far. More bytes may follow.
     package func snapshot() -> Digest { ByteHasher(copying: self).finish() }
 
-    /// The digest of all bytes.
+    /// Ends the digest and returns its value.
     package consuming func finish() -> Digest {
         let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
             var length: UInt32 = 0
             let isDone = EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1
             count = isDone ? Int(length) : 0
         }
-        // A digest of another length would be a fault in OpenSSL; the process cannot continue.
+        // Another length would be a fault in OpenSSL. The process cannot continue then.
         guard let digest = Digest(algorithm, bytes: bytes) else {
             preconditionFailure(
                 "EVP_DigestFinal_ex gave \(bytes.count) bytes for \(algorithm)")
@@ -69,13 +69,16 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// An algorithm of OpenSSL, fetched once: otherwise each digest would look it up (crypto(7ossl), on
-/// implicit fetching).
+/// An algorithm of OpenSSL that is fetched once.
+///
+/// Otherwise each digest would look the algorithm up (crypto(7ossl), on implicit fetching).
 private struct Fetched: @unchecked Sendable {
-    // The pointer describes an algorithm that is never changed or freed; any threads may use it
-    // at once (EVP_MD_fetch(3ossl)).
+    // The pointer describes an algorithm that is never changed or freed.
+    // Several threads may use it at once (EVP_MD_fetch(3ossl)).
     private let pointer: OpaquePointer
 
+    /// Fetches an algorithm by its name, or ends the process.
+    ///
     /// Without the algorithm, OpenSSL would call a function that is not there.
     private init(_ name: String) {
         guard let pointer = EVP_MD_fetch(nil, name, nil) else {

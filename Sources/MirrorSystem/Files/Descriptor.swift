@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// An open file or folder; closed when the last reference is released.
+/// An open file or folder, which is closed when the last reference is released.
 package final class Descriptor: Sendable {
-    /// The number, valid as long as this value is held.
+    /// The descriptor's number, which is valid as long as this object exists.
     package let number: Int32
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     package init(owning number: Int32) { self.number = number }
 
     deinit { close(number) }
@@ -27,7 +27,7 @@ package final class Descriptor: Sendable {
         try retryingLibc("fsync", path) { fsync(number) }
     }
 
-    /// Writes all bytes at an offset; a short write is continued (pwrite(2)).
+    /// Writes all bytes at an offset. After a short write, it writes the rest (pwrite(2)).
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, path: String)
         throws(Errno)
     {
@@ -47,7 +47,9 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// Reads bytes at an offset into a buffer; fewer than asked for only at the end (pread(2)).
+    /// Reads bytes at an offset into a buffer, and returns their number (pread(2)).
+    ///
+    /// The call fills the buffer, unless the file ends earlier.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, path: String
     ) throws(Errno) -> Int {
@@ -63,10 +65,10 @@ package final class Descriptor: Sendable {
         return done
     }
 
-    /// Reads back bytes that were just written, and throws `EBADMSG` when the file holds others.
+    /// Reads back bytes that were just written. Throws `EBADMSG` if the file holds others.
     ///
-    /// The bytes come from the page cache, so this costs a copy and no read from the disk. It
-    /// exposes a disk or a file system that reported a write but did not perform it.
+    /// The bytes come from the page cache, so the call costs a copy and no read from the disk. The
+    /// call exposes a disk or a file system that reported a write but did not perform it.
     package func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer, path: String
@@ -84,7 +86,9 @@ package final class Descriptor: Sendable {
         try writeConfirmed(bytes, path: path, with: &buffer)
     }
 
-    /// As above, with a buffer that grows to the number of bytes, for the next file too.
+    /// Writes bytes to the start of a file, and reads them back into a buffer.
+    ///
+    /// The buffer grows to the number of bytes. The caller can use it again for the next file.
     package func writeConfirmed(
         _ bytes: [UInt8], path: String, with buffer: inout [UInt8]
     ) throws(Errno) {
@@ -99,7 +103,7 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// Reads `count` bytes at an offset; fewer only at the end.
+    /// Returns `count` bytes at an offset, or fewer if the file ends earlier.
     package func bytes(at offset: Int64, count: Int, path: String) throws(Errno) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         defer { buffer.deallocate() }
@@ -122,27 +126,30 @@ extension Descriptor {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The most descriptors that are open besides those of transfers.
+    /// The greatest number of open descriptors that do not belong to transfers.
     static let others = 32
-    /// The most descriptors of a server besides those of connections; each thread opens one more file.
+    /// The greatest number of open descriptors in a server that do not belong to connections.
+    ///
+    /// Each thread of the server opens one more file.
     static let othersOfServer = 48
     /// The number of descriptors that a transfer has open, at work and promoted.
     static let each = 4
 
-    /// The wanted number, or fewer; at least one.
+    /// Returns how many transfers may run at once: the wanted number or fewer, but at least one.
     package static func transfers(wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - others) / each))
     }
 
-    /// The number of connections that a server may accept, at most the wanted one; at least one.
+    /// Returns how many connections a server may accept: the wanted number or fewer, but at least
+    /// one.
     ///
-    /// Each has a socket and the file that it sends. Connections that find no place wait in the kernel's
-    /// queue; accepted ones would be refused because their files cannot be opened.
+    /// Each connection has a socket and the file that it sends. Further connections wait in the
+    /// kernel's queue. If the server accepted them, it could not open their files.
     package static func connections(wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - othersOfServer) / 2))
     }
 
-    /// The message for users when there are fewer; nil when there are not.
+    /// Returns the message for users if fewer transfers than wanted may run. Returns nil otherwise.
     package static func limitNotice(wanted: Int, limit: Int) -> String? {
         let count = transfers(wanted: wanted, limit: limit)
         guard count < wanted else { return nil }

@@ -7,14 +7,14 @@ internal import Synchronization
 package struct DirectoryEntry: Sendable {
     /// The folder, open.
     package let folder: Descriptor
-    /// The path below the root, for people and for the index.
+    /// The path below the root, for messages and for the index.
     package let path: String
-    /// A text that ends with the name, and where the name begins in it: mostly the path itself, so that
-    /// no text is made for the name.
+    /// A text that ends with the name. Mostly it is the path, so that no text is made for the name.
     private let text: String
+    /// The offset in bytes of the name in `text`.
     private let nameStart: Int
 
-    /// Takes an open folder and a name in it.
+    /// Creates an entry from an open folder and a name in it.
     package init(folder: Descriptor, name: String, path: String) {
         self.folder = folder
         self.path = path
@@ -22,7 +22,7 @@ package struct DirectoryEntry: Sendable {
         nameStart = 0
     }
 
-    /// Takes a folder, and the path of a file in it.
+    /// Creates an entry from an open folder and the path of a file in it.
     package init(folder: Descriptor, path: String) {
         self.folder = folder
         self.path = path
@@ -33,7 +33,7 @@ package struct DirectoryEntry: Sendable {
     /// The name in the folder.
     package var name: String { nameStart == 0 ? text : PathText.name(of: text) }
 
-    /// The status of the file with this name; nil when there is none.
+    /// Returns the status of the file with this name. Returns nil if there is no file.
     package func status() throws(Errno) -> FileStatus? {
         let (status, failure) = withName { FileStatus.ask(folder.number, $0) }
         if failure == ENOENT { return nil }
@@ -41,18 +41,18 @@ package struct DirectoryEntry: Sendable {
         return FileStatus(status)
     }
 
-    /// Passes the name as C has it: the NUL that ends the text ends the name.
+    /// Passes the name as a C string to the body. The NUL that ends the text also ends the name.
     func withName<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
         text.withCString { body($0 + nameStart) }
     }
 
-    /// Another name in the same folder.
+    /// Returns the entry of another name in the same folder.
     package func sibling(_ name: String) -> DirectoryEntry {
         let above = path.utf8.count - self.name.utf8.count
         return DirectoryEntry(folder: folder, name: name, path: path.prefix(bytes: above) + name)
     }
 
-    /// Opens the file; never follows a link, never waits for a pipe.
+    /// Opens the file. The call follows no symbolic link and does not wait for a pipe.
     package func open(_ flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
         Descriptor(
             owning: try retrying("openat", path) {
@@ -61,7 +61,7 @@ package struct DirectoryEntry: Sendable {
             })
     }
 
-    /// Removes the file; a missing file is no error.
+    /// Removes the file. A missing file is no error.
     package func unlink() throws(Errno) {
         do throws(Errno) {
             try retryingLibc("unlinkat", path) { withName { unlinkat(folder.number, $0, 0) } }
@@ -70,7 +70,7 @@ package struct DirectoryEntry: Sendable {
         }
     }
 
-    /// Gives the file a second name; `EEXIST` where the name is taken.
+    /// Gives the file a second name. Throws `EEXIST` if the name is taken.
     package func link(to other: DirectoryEntry) throws(Errno) {
         try retryingLibc("linkat", other.path) {
             withName { name in
@@ -79,7 +79,7 @@ package struct DirectoryEntry: Sendable {
         }
     }
 
-    /// Renames onto a name, and replaces an existing file (rename(2)).
+    /// Renames the file to another name, and replaces an existing file of that name (rename(2)).
     package func replace(_ other: DirectoryEntry) throws(Errno) {
         try rename(to: other, flags: 0)
     }
@@ -89,10 +89,10 @@ package struct DirectoryEntry: Sendable {
         try rename(to: other, flags: UInt32(LINUX_RENAME_EXCHANGE))
     }
 
-    /// Swaps the folders of two names in one step; `ENOTDIR` where either is anything else.
+    /// Swaps the folders of two names in one step. Throws `ENOTDIR` if either is no folder.
     ///
-    /// The slash at the end has the kernel itself ask for folders (path_resolution(7)), so nothing can
-    /// come between the look and the exchange.
+    /// The slash at the end makes the kernel itself check for folders (path_resolution(7)). So no
+    /// other program can act between the check and the exchange.
     package func exchangeFolders(with other: DirectoryEntry) throws(Errno) {
         try retrying("renameat2", other.path) {
             linux_renameat2(
@@ -101,10 +101,11 @@ package struct DirectoryEntry: Sendable {
         }
     }
 
-    /// Renames to a name that is free; `EEXIST` otherwise (`RENAME_NOREPLACE`).
+    /// Renames the file to a name that is free.
+    /// Throws `EEXIST` if it is taken (`RENAME_NOREPLACE`).
     ///
-    /// Where the file system cannot promise that, the file gets a hard link instead, which never
-    /// replaces either. Where there are no hard links, the name is checked before the rename.
+    /// If the file system lacks that flag, the file gets a hard link, which never replaces a file
+    /// either. If there are no hard links, the call checks the name before it renames.
     package func renameToFree(_ other: DirectoryEntry) throws(Errno) {
         do throws(Errno) {
             return try rename(to: other, flags: UInt32(LINUX_RENAME_NOREPLACE))
@@ -135,14 +136,14 @@ package struct DirectoryEntry: Sendable {
 }
 
 extension Descriptor {
-    /// Gives the open file a name, or a further one; `EEXIST` where the name is taken.
+    /// Gives the open file a name, or a further one. Throws `EEXIST` if the name is taken.
     package func link(to entry: DirectoryEntry) throws(Errno) {
         try retrying("linkat", entry.path) {
             entry.withName { linux_link_open(number, entry.folder.number, $0) }
         }
     }
 
-    /// Gives the open file a name; false where the name is taken.
+    /// Gives the open file a name. Returns false if the name is taken.
     package func linkIfFree(to entry: DirectoryEntry) throws(Errno) -> Bool {
         do throws(Errno) { try link(to: entry) } catch {
             if error.number == EEXIST { return false }
@@ -158,14 +159,14 @@ extension Errno {
         number == EINVAL || number == ENOSYS || number == EOPNOTSUPP
     }
 
-    /// Whether the file system has no hard links, or no further ones for this file.
+    /// Whether the file system has no hard links, or allows no further one for this file.
     package var isUnsupportedLink: Bool {
         number == EPERM || number == EOPNOTSUPP || number == EMLINK || number == ENOSYS
     }
 }
 
 extension DirectoryEntry {
-    /// Removes a folder with everything below it; follows no link.
+    /// Removes a folder with everything below it. The call follows no link.
     package func removeTree() throws(Errno) {
         let opened = try open(O_RDONLY | O_DIRECTORY)
         for child in try opened.names(path: path) {
@@ -181,15 +182,16 @@ extension DirectoryEntry {
 }
 
 extension Descriptor {
-    /// The names in an open folder, without `.` and `..`, in no order.
+    /// Returns the names in an open folder, without `.` and `..`, in no order.
     ///
-    /// mirror makes no name that is not UTF-8, so such names are left out. With `part`, names that
-    /// do not contain that text are left out too.
+    /// mirror makes no name that is not UTF-8, so other names are left out. With `part`, the call
+    /// also leaves out names that do not contain this text.
     package func names(path: String, containing part: String? = nil) throws(Errno) -> [String] {
         var names: [String] = []
         try forEachName(path: path) { bytes in
             let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress
-            // In a folder of a million names most do not match: no String is made of those.
+            // In a folder of a million names most do not match.
+            // No String is made of names that do not match.
             if let part, let text, strstr(text, part) == nil { return }
             let name = String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             if let name, name != ".", name != ".." { names.append(name) }
@@ -197,7 +199,7 @@ extension Descriptor {
         return names
     }
 
-    /// The names in an open folder; nil where one is not UTF-8.
+    /// Returns the names in an open folder. Returns nil if a name is not UTF-8.
     package func allNames(path: String) throws(Errno) -> [String]? {
         // Other programs may change the folder, so it is read once.
         var names: [String] = []
@@ -212,11 +214,11 @@ extension Descriptor {
         return isWhole ? names : nil
     }
 
-    /// Passes on each name, ended by NUL, in no order.
+    /// Calls the body with each name in the folder, which ends in NUL, in no order.
     private func forEachName(
         path: String, _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(Errno) {
-        // The stream takes its own descriptor, because it moves the position and closes the
+        // The stream gets a descriptor of its own, because it moves the position and closes the
         // descriptor.
         let own = try retrying("openat", path) {
             linux_openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
@@ -238,7 +240,7 @@ extension Descriptor {
     }
 }
 
-/// What a folder has besides its entries and times: mode, owner, group and extended attributes.
+/// The attributes of a folder: mode, owner, group and extended attributes.
 ///
 /// Access control lists and security labels are extended attributes.
 package struct FolderAttributes: Sendable, Hashable {
@@ -260,7 +262,7 @@ package struct FolderAttributes: Sendable, Hashable {
         extended = try FolderAttributes.extended(of: folder, path: path)
     }
 
-    /// Whether another folder differs in nothing but its mode, which can be set.
+    /// Whether another folder has equal attributes, except for the mode, which can be set.
     package func equalsExceptForMode(_ other: FolderAttributes) -> Bool {
         user == other.user && group == other.group && extended == other.extended
     }
@@ -274,7 +276,7 @@ package struct FolderAttributes: Sendable, Hashable {
                 linux_list_attributes(folder.number, $0, $1)
             }
         } catch {
-            // A file system without such attributes.
+            // The file system has no extended attributes.
             if error.number == EOPNOTSUPP { return [:] }
             throw error
         }
@@ -294,7 +296,9 @@ package struct FolderAttributes: Sendable, Hashable {
         return attributes
     }
 
-    /// Asks for the number of bytes, then for the bytes (64 KiB at most, xattr(7)).
+    /// Calls `body` with a buffer of 64 KiB, the most that an attribute has (xattr(7)).
+    ///
+    /// `body` returns the number of bytes that it put there. The result is these bytes.
     private static func bytes(
         _ call: StaticString, _ path: String,
         _ body: (UnsafeMutablePointer<CChar>?, Int) -> Int
@@ -308,11 +312,11 @@ package struct FolderAttributes: Sendable, Hashable {
 
 // MARK: Random names
 
-/// The number of bytes that the kernel gives in one piece, enough for sixteen names.
+/// How many bytes the kernel gives in one piece: enough for sixteen names of 16 bytes.
 private let randomBatch = 256
 private let randomStock = Mutex<[UInt8]>([])
 
-/// Unpredictable bytes, at most 256, for names that no other process picks (getrandom(2)).
+/// Returns unpredictable bytes, at most 256, for names that no other process picks (getrandom(2)).
 package func randomBytes(_ count: Int) -> [UInt8] {
     precondition(count <= randomBatch)
     return randomStock.withLock { stock in
@@ -329,7 +333,9 @@ package func randomBytes(_ count: Int) -> [UInt8] {
     }
 }
 
-/// Reads the device (urandom(4)), for a sandbox that refuses the call.
+/// Fills the buffer from urandom(4), for a sandbox that refuses getrandom(2).
+///
+/// Returns false if the device gives fewer bytes.
 private func readRandomDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bool {
     let device = linux_openat(AT_FDCWD, "/dev/urandom", O_RDONLY | O_CLOEXEC, 0)
     guard device >= 0 else { return false }
@@ -337,5 +343,5 @@ private func readRandomDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bo
     return read(device, buffer.baseAddress, buffer.count) == buffer.count
 }
 
-/// As many unpredictable bytes as hexadecimal digits.
+/// Returns this many unpredictable bytes as hexadecimal digits, two for each byte.
 package func randomHex(_ count: Int) -> String { Hex.encode(randomBytes(count)) }

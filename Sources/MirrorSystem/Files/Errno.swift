@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// An error number of the system, the call that returned it, and the path of the call.
+/// An error number of the system, the call that gave it, and the path in that call.
 package struct Errno: Error, Hashable, CustomStringConvertible {
     /// The number, as errno(3) lists them.
     package let number: Int32
     /// The call, e.g. `openat2`.
     package let call: String
-    /// The path below the root, or as the caller gave it; empty where there is none.
+    /// The path below the root, or as the caller gave it. Empty if the call has no path.
     package let path: String
 
     /// Keeps the error number of a failed call.
@@ -24,9 +24,10 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     /// Whether the disk, or a quota on it, is full.
     package var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
 
-    /// Whether a person can remove what prevents this one call: a file in the way, or a permission.
+    /// Whether a person can remove what prevents this one call, such as a file in the way.
     ///
-    /// It is not one if the disk failed or is full, or if the process has no more files or memory.
+    /// False if the disk failed or is full, or if the process may have no more open files or
+    /// memory.
     package var isInTheWay: Bool {
         !isNoSpace && ![EIO, EBADMSG, EAGAIN, EMFILE, ENFILE, ENOMEM].contains(number)
     }
@@ -34,7 +35,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
 
 /// Makes a call that returns a negated error number, and repeats it while a signal interrupts it.
 ///
-/// close(2) is not called through it: Linux has released the descriptor by then, and a second call
+/// `retrying` must not call close(2). Linux has released the descriptor by then, so a second call
 /// would close a descriptor that belongs to other code.
 @discardableResult
 package func retrying<Value: SignedInteger>(
@@ -45,8 +46,9 @@ package func retrying<Value: SignedInteger>(
     throw Errno(number: Int32(truncatingIfNeeded: -result), call: "\(call)", path: path())
 }
 
-/// The same without an error of its own: returns what the call returned. This is the one place for
-/// EINTR.
+/// Repeats a call while a signal interrupts it, and returns what the call returned.
+///
+/// The call returns a negated error number. Only this function handles EINTR for such calls.
 func uninterrupted<Value: SignedInteger>(_ body: () -> Value) -> Value {
     while true {
         let result = body()
@@ -54,7 +56,7 @@ func uninterrupted<Value: SignedInteger>(_ body: () -> Value) -> Value {
     }
 }
 
-/// Makes a call of libc that returns -1 and leaves the number in `errno`.
+/// Makes a call of libc that returns -1 and sets `errno`. Repeats it as `retrying` does.
 @discardableResult
 package func retryingLibc<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value
@@ -66,10 +68,10 @@ package func retryingLibc<Value: SignedInteger>(
 }
 
 extension MirrorError {
-    /// Translates a failed call for a caller: a full disk, a file in the way, or input/output.
+    /// Creates the error for users from a failed call: a full disk, an obstacle, or input/output.
     package init(_ error: Errno, target: Target? = nil) {
         let place = target?.path ?? (error.path.isEmpty ? "The system" : error.path)
-        // Elsewhere such a number may come from a disk that is gone.
+        // Outside `.mirror/`, ENXIO and ESPIPE may come from a disk that is gone.
         let isOwn =
             target == nil
             && (error.path.hasPrefix(".mirror/") || error.path.contains("/.mirror/"))
@@ -120,7 +122,8 @@ extension MirrorError {
 }
 
 extension FailureCode {
-    /// The code for something else in the place of a file in `.mirror/`: that of the file's own errors.
+    /// The code for an obstacle in place of a file in `.mirror/`: the one of that file's own
+    /// errors.
     fileprivate init(ofObstacleAt path: String) {
         let name = PathText.name(of: path)
         if name == "settings.json" {

@@ -2,21 +2,24 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// Rewrites a file outside the tree: writes a new one beside it, flushes it, then renames it.
+/// Rewrites a file outside the tree: writes a new file beside it, flushes that file, then renames
+/// it.
 ///
 /// At every moment, and after every interruption, the path leads to the whole old file or to the
-/// whole new one. The new file takes mode and owner from the old one. A link is followed, so that
-/// it keeps its destination. The writer holds the new file with flock(2) while that file has a
-/// temporary name. A killed process leaves a file that no process holds; the next writer in that
-/// folder removes it.
+/// whole new one. The new file gets the mode and owner of the old one. If the path is a link, the
+/// link stays and its destination is rewritten. The writer holds the new file with flock(2) while
+/// that file has a temporary name. A killed process leaves a file that no process holds. The next
+/// writer in that folder removes such a file.
 package struct FileReplacement {
     /// The path of the file, with links resolved.
     private let path: String
-    /// The file's status when this value was made; nil when there was no file.
+    /// The file's status when this value was made. `nil` means that there was no file.
     private let before: stat?
 
-    /// Looks at an existing file; throws `MirrorError` with `usage` when it is no regular file, or a link
-    /// that leads nowhere, and with others where a link cannot be followed.
+    /// Notes the status of an existing file.
+    ///
+    /// Throws `MirrorError` with `usage` if the file is not regular, or is a link that leads
+    /// nowhere. Throws other codes if a link cannot be followed.
     package init(of path: String) throws(MirrorError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -41,13 +44,14 @@ package struct FileReplacement {
         before = status
     }
 
-    /// The absolute path of the folder that holds the file; nil when there is no such folder.
+    /// The absolute path of the folder that holds the file.
+    /// `nil` means that there is no such folder.
     package var folder: String? { resolvedPath(folderPath) }
 
     /// Writes the bytes from `body` to a new file, and renames it onto the old one.
     ///
-    /// After an error the old file is there, unchanged; or, if the folder alone could not be flushed,
-    /// the new one. Either is whole. Throws the errors of `body`, or `MirrorError`.
+    /// After an error, the path leads to the unchanged old file. If only the flush of the folder
+    /// failed, it leads to the whole new file. Throws the errors of `body`, or `MirrorError`.
     package func write<Value>(
         _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Value
     ) throws -> Value {
@@ -71,14 +75,15 @@ package struct FileReplacement {
         }
     }
 
-    /// Makes the new file, and locks it.
+    /// Creates the new file under a temporary name, and locks it.
     private func make() throws(Errno) -> (name: String, file: Descriptor) {
         while true {
             let name = folderPath + "/" + FileReplacement.stem + randomHex(8)
-            // What was closed to others stays so while it is written.
+            // If other users may not read the old file, they may not read the new one while it is
+            // written.
             let file = try FileReplacement.open(
                 name, O_RDWR | O_CREAT | O_EXCL, mode: before == nil ? 0o666 : 0o600, for: path)
-            // Another process may remove it as a leftover before this one holds the lock.
+            // Another process may remove the file as a leftover before this process holds the lock.
             _ = linux_flock(file.number, LOCK_EX | LOCK_NB)
             if try file.status(path: path).links > 0 { return (name, file) }
         }
@@ -110,7 +115,8 @@ package struct FileReplacement {
             offset += Int64(bytes.count)
         }
         if let before {
-            // Only root may change a file's owner; any other user remains the owner.
+            // Only root may change a file's owner.
+            // If another user replaces the file, that user owns the new one.
             _ = fchown(file.number, before.st_uid, before.st_gid)
             try retryingLibc("fchmod", path) { fchmod(file.number, before.st_mode & 0o7777) }
         }
@@ -152,10 +158,11 @@ package struct FileReplacement {
 }
 
 extension Descriptor {
-    /// Copies its bytes into an empty file: shares the extents (FICLONE), else lets the kernel copy
-    /// (copy_file_range(2)), else reads and writes.
+    /// Copies the bytes of this file into an empty file.
     ///
-    /// The copy holds the bytes that this file held at some moment; the caller verifies it.
+    /// The call shares the extents (FICLONE), else lets the kernel copy (copy_file_range(2)), else
+    /// reads and writes. The copy has the bytes that this file had at some moment. The caller
+    /// verifies the copy.
     package func copy(to copy: Descriptor, path: String) throws(Errno) {
         if linux_ficlone(copy.number, number) >= 0 { return }
         if try copyInKernel(to: copy, path: path) { return }
@@ -171,9 +178,11 @@ extension Descriptor {
         }
     }
 
-    /// Returns false when the kernel cannot copy between these two files, and copied nothing.
+    /// Copies with copy_file_range(2).
+    ///
+    /// Returns false if the kernel cannot copy between these two files, and copied nothing.
     private func copyInKernel(to copy: Descriptor, path: String) throws(Errno) -> Bool {
-        // By offsets, because the files' positions may be shared.
+        // The call passes offsets, because other code may share the files' positions.
         var offset: Int64 = 0
         while true {
             do throws(Errno) {
@@ -194,7 +203,9 @@ extension Descriptor {
     }
 }
 
-/// The absolute path of a file without links, `.` and `..` (realpath(3)); nil where nothing is there.
+/// Returns the absolute path of a file without links, `.` and `..` (realpath(3)).
+///
+/// Returns nil if there is no file.
 package func resolvedPath(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }

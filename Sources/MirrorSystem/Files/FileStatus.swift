@@ -4,33 +4,33 @@ package import MirrorModel
 
 /// The part of statx(2)'s report on a directory entry that mirror uses.
 package struct FileStatus: Sendable, Hashable {
-    /// The kind of a file that is not regular; nil for a regular file.
+    /// The kind of a file that is not regular. `nil` means that the file is regular.
     package let kind: FileKind?
     /// Size, times and inode.
     package let stamp: FileStamp
-    /// When it was last read, in nanoseconds since the epoch, as far as the mount records it.
+    /// When the file was last read, in nanoseconds since the epoch, as far as the mount records it.
     package let accessed: Int64
-    /// How many names the file has.
+    /// The number of the file's names (hard links).
     package let links: UInt32
     /// The permission bits.
     package let mode: UInt16
-    /// The user whose file it is.
+    /// The number of the user who owns the file.
     package let user: UInt32
-    /// The file system that holds it.
+    /// The device of the file system that holds the file: major number << 32, and minor number.
     package let device: UInt64
 
-    /// Whether it is a regular file.
+    /// Whether the file is regular.
     package var isFile: Bool { kind == nil }
 
-    /// Looks at a name in a folder; follows no symbolic link.
+    /// Asks for the status of a name in a folder. The call follows no symbolic link.
     package init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
-        // A text that is passed as it is would be copied.
+        // `withCString` lends the text's own bytes. A String passed directly would be copied.
         let (status, failure) = name.withCString { FileStatus.ask(folder, $0, flags) }
         if failure != 0 { throw Errno(number: failure, call: "statx", path: path) }
         self.init(status)
     }
 
-    /// Calls statx(2); gives 0 or the number of the error.
+    /// Calls statx(2). `failure` is 0 or the number of the error.
     static func ask(
         _ folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32 = 0
     ) -> (status: linux_status, failure: Int32) {
@@ -40,7 +40,8 @@ package struct FileStatus: Sendable, Hashable {
         return (result, code < 0 ? -code : 0)
     }
 
-    /// The stamp of a regular file in a folder; nil for any other file, and after an error.
+    /// Returns the stamp of a regular file in a folder.
+    /// Returns nil for any other file, and after an error.
     package static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
         var result = linux_status()
         let flags = AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)
@@ -52,8 +53,9 @@ package struct FileStatus: Sendable, Hashable {
             changed: nanoseconds(result.changed), inode: result.inode)
     }
 
-    /// The stamp of the regular file to which a path leads, through links too; nil for any other file, and
-    /// after an error.
+    /// Returns the stamp of the regular file to which a path leads, also through links.
+    ///
+    /// Returns nil for any other file, and after an error.
     package static func stamp(following path: String) -> FileStamp? {
         var result = linux_status()
         let code = path.withCString { name in
@@ -84,7 +86,7 @@ package struct FileStatus: Sendable, Hashable {
         device = UInt64(status.device_major) << 32 | UInt64(status.device_minor)
     }
 
-    /// Nanoseconds since the epoch, clamped: file systems can hold dates that 64 bits cannot.
+    /// Returns nanoseconds since the epoch, clamped, because a file's date may not fit in 64 bits.
     private static func nanoseconds(_ time: linux_time) -> Int64 {
         let (product, tooFar) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflow) = product.addingReportingOverflow(Int64(time.nanoseconds))
@@ -94,10 +96,10 @@ package struct FileStatus: Sendable, Hashable {
 
 /// The type of a file system, which shows how far its locks and flushes reach (statfs(2)).
 package struct FileSystemKind: Hashable {
-    /// The magic number; 0 when the kernel does not report it.
+    /// The magic number. 0 means that the kernel does not report it.
     let magic: Int64
 
-    /// Takes a magic number.
+    /// Creates a type from its magic number.
     package init(magic: Int64) { self.magic = magic }
 
     /// Queries the file system that holds an open file.
@@ -105,16 +107,17 @@ package struct FileSystemKind: Hashable {
         magic = max(0, linux_file_system_type(descriptor.number))
     }
 
-    /// The name of a file system that other machines or a program serve; nil for a local one.
+    /// The name of a file system that other machines or a program serve. `nil` means a local one.
     package var networkName: String? { FileSystemKind.networks[magic] }
 
-    /// Whether one syncfs(2) is known to wait for, and report on, everything that a batch wrote.
+    /// Whether one syncfs(2) is known to flush everything that a batch wrote, and to report its
+    /// errors.
     package var reportsGroupFlush: Bool { FileSystemKind.groupFlushing.contains(magic) }
 
     /// Whether writes cost less after room was reserved for many of them at once.
     ///
-    /// This was measured on ext4. xfs looks ahead by itself, and tmpfs would fill pages that may
-    /// never be written.
+    /// The gain was measured on ext4. xfs looks ahead by itself, and tmpfs would fill pages that
+    /// may never be written.
     package var gainsByReserving: Bool { magic == 0xEF53 }
 
     /// ext2/3/4, xfs, btrfs (linux/magic.h).
@@ -136,7 +139,7 @@ package struct FileSystemKind: Hashable {
         return isAtLeast5_8(release: release)
     }()
 
-    /// Reads the first two numbers of a release such as `6.1.0-18-amd64`.
+    /// Whether a kernel's release, such as `6.1.0-18-amd64`, is at least 5.8.
     static func isAtLeast5_8(release: String) -> Bool {
         let numbers = release.split(whereSeparator: { !("0"..."9").contains($0) }).prefix(2)
             .compactMap { Int($0) }

@@ -7,16 +7,17 @@ internal import Synchronization
 package enum NetworkMetering: Sendable, Hashable {
     /// Bytes cost money, or are believed to.
     case metered
-    /// They do not.
+    /// Bytes cost no money.
     case unmetered
-    /// NetworkManager could not be asked; the reason, fit to be shown.
+    /// NetworkManager gave no answer, for this reason, which may be shown to users.
     case unknown(String)
 
-    /// Asks NetworkManager over D-Bus; blocks for three seconds at most.
+    /// Asks NetworkManager over D-Bus. Blocks for three seconds at most.
     ///
-    /// The values are those of `NMMetered` in NetworkManager's D-Bus API: 1 is yes, 3 a guess that
-    /// it is. A thread of its own waits for it, since sd-bus gives a system bus that stands still more than a
-    /// minute. A machine that is only busy gets time, because without an answer the network counts as free.
+    /// A thread of its own waits for the answer, because sd-bus waits more than a minute for a
+    /// system bus that hangs. Three seconds give a busy machine time to answer: without an answer,
+    /// the network counts as free. The values are those of `NMMetered` in NetworkManager's D-Bus
+    /// API: 1 means yes, and 3 means a guess of yes.
     package static func read() -> NetworkMetering {
         let answer = Mutex<NetworkMetering?>(nil)
         let isGiven = Semaphore()
@@ -46,12 +47,13 @@ package enum NetworkMetering: Sendable, Hashable {
 
 /// Reports when the network may be back: an address or a route was added (rtnetlink(7)).
 ///
-/// It misses messages from before it was made.
+/// A watch does not report changes from before it was created.
 package final class NetworkWatch: Sendable {
-    /// Readable while messages wait.
+    /// The descriptor to poll. It is readable while messages wait.
     package let descriptor: Int32
 
-    /// Returns nil where the system does not report changes: then the back-off alone decides.
+    /// Creates a watch.
+    /// Returns nil if the system reports no changes: then the back-off alone decides.
     package init?() {
         descriptor = linux_network_watch()
         if descriptor < 0 { return nil }

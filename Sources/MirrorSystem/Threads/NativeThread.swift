@@ -3,12 +3,13 @@ internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
-/// A thread of the system, for work that blocks and so has no place on the cooperative pool.
+/// A thread of the system, for work that blocks and so must not run on Swift's cooperative pool.
 package struct NativeThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread; the kernel cuts `name` to 15 bytes. Throws if the system refuses another
-    /// thread (pthread_create(3)).
+    /// Starts a thread that runs `body`. The kernel cuts `name` to 15 bytes.
+    ///
+    /// Throws if the system refuses another thread (pthread_create(3)).
     package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
@@ -28,7 +29,7 @@ package struct NativeThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits until the thread has ended; call it once.
+    /// Waits until the thread has ended. Call it once.
     package func join() { pthread_join(thread, nil) }
 
     /// Detaches the thread, so that no call waits for its end. Call it once, instead of `join`.
@@ -47,11 +48,11 @@ package struct NativeThread: Sendable {
 
 /// Runs work that blocks on threads outside Swift's cooperative pool.
 ///
-/// Each of its objects is such a thread. It runs one piece of work after another, and ends when none has
-/// arrived for a while. A run offloads many short pieces in a row, and a new thread for each would cost
-/// more than they do.
+/// Each `Offload` object is one such thread. The thread runs one piece of work after another, and
+/// ends when no work has arrived for a second. A run offloads many short pieces in a row. A new
+/// thread for each piece would cost more than the work.
 package final class Offload: Sendable {
-    /// Waits, suspended, for the work's value or error.
+    /// Runs work on another thread. Suspends the task until the work returns a value or throws.
     package static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -59,7 +60,8 @@ package final class Offload: Sendable {
             let body: @Sendable () -> Void = {
                 continuation.resume(with: Result { try work() })
             }
-            // Where the system gives no thread, blocking one of the pool is the lesser evil.
+            // If the system gives no thread, the work blocks a thread of Swift's pool, which is the
+            // lesser evil.
             if !reuse(for: body), !start(with: body) { body() }
         }
     }
@@ -73,7 +75,7 @@ package final class Offload: Sendable {
 
     private init(_ first: @escaping @Sendable () -> Void) { next = Mutex(first) }
 
-    /// Hands work to an idle thread; false if there is none.
+    /// Gives work to an idle thread. Returns false if there is no idle thread.
     private static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = idle.withLock({ $0.popLast() }) else { return false }
         thread.next.withLock { $0 = body }
@@ -81,7 +83,7 @@ package final class Offload: Sendable {
         return true
     }
 
-    /// Starts a thread with its first work; false if the system gives none.
+    /// Starts a thread with its first work. Returns false if the system gives no thread.
     private static func start(with body: @escaping @Sendable () -> Void) -> Bool {
         let worker = Offload(body)
         guard let thread = try? NativeThread("session", { worker.run() }) else { return false }
@@ -93,8 +95,10 @@ package final class Offload: Sendable {
         repeat { runNext() } while waitForWork()
     }
 
-    /// Runs a piece of work, and holds nothing of it afterwards: it may be the last to know a descriptor
-    /// or a lock, and the thread may live as long as a watch sleeps.
+    /// Runs one piece of work, and keeps no reference to it afterwards.
+    ///
+    /// The work may hold the last reference to a descriptor or a lock, and the thread may live on
+    /// for long.
     private func runNext() {
         let body = next.withLock { next in
             defer { next = nil }
@@ -111,17 +115,17 @@ package final class Offload: Sendable {
             idle.remove(at: place)
             return true
         }
-        // Another thread claimed this one at the last moment, and its work is about to arrive.
+        // Another thread claimed this one at the last moment. Its work is about to arrive.
         if !isUnasked { wakeup.wait() }
         return !isUnasked
     }
 }
 
 extension NativeThread {
-    /// Does one piece of work on this thread and the other on a new one, and waits for both.
+    /// Runs one piece of work on this thread and the other on a new thread, and waits for both.
     ///
-    /// If the system grants no more threads, this one does both. `thread` names the other one; the
-    /// kernel cuts that to 15 bytes.
+    /// If the system gives no new thread, this thread runs both. `thread` is the name of the new
+    /// thread, which the kernel cuts to 15 bytes.
     package static func both<First, Second: Sendable>(
         _ first: () -> First, and second: @escaping @Sendable () -> Second, thread: String
     ) -> (First, Second) {
@@ -137,11 +141,11 @@ extension NativeThread {
     }
 }
 
-/// A request to work that blocks a thread: its result is no longer wanted.
+/// Asks blocking work to stop, because its result is no longer wanted.
 package final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     package init() {}
 
     /// Whether the work should stop.
@@ -153,15 +157,15 @@ package final class CancellationFlag: Sendable {
 
 /// Wakes a thread that waits in poll(2), from any other thread (eventfd(2)).
 ///
-/// A signal stays until it is cleared, so one that arrives before the wait is not lost. The sender
-/// changes the shared state before it raises the signal; the receiver clears the signal before it
-/// reads that state. So a second signal before the first clear costs no system call.
+/// A signal stays until it is cleared, so a signal that arrives before the wait is not lost. The
+/// sender changes the shared state before it raises the signal. The receiver clears the signal
+/// before it reads that state. So a second signal before the first clear costs no system call.
 package final class WakeSignal: Sendable {
-    /// To be polled for reading.
+    /// The descriptor to poll for reading.
     package let descriptor: Int32
     private let isRaised = Atomic(false)
 
-    /// Throws where the process has as many descriptors as it may.
+    /// Creates a signal. Throws if the process may open no more descriptors.
     package init() throws(Errno) {
         descriptor = try retryingLibc("eventfd", "") {
             eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
@@ -177,14 +181,16 @@ package final class WakeSignal: Sendable {
         _ = write(descriptor, &one, 8)
     }
 
-    /// Forgets all signals so far. The caller reads the state that they announced after this call.
+    /// Removes all signals so far.
+    /// The caller reads the state that the signals announced after this call.
     package func clear() {
-        // Most iterations of a loop find no signal, and need no system call to learn it.
+        // Most iterations of a loop find no signal. The flag shows that without a system call.
         guard isRaised.load(ordering: .sequentiallyConsistent) else { return }
         var count: UInt64 = 0
-        // A sender may have set the flag and not written yet. Then the next wait ends at once, and the
-        // flag stays until the written value is read. The flag is not cleared before the read, because
-        // the read would then consume a signal that was raised in between.
+        // A sender may have set the flag without having written yet.
+        // Then the next wait ends at once, and the flag stays set until the written value is read.
+        // The flag is not cleared before the read, because the read would then consume a signal
+        // that was raised in between.
         if read(descriptor, &count, 8) == 8 {
             isRaised.store(false, ordering: .sequentiallyConsistent)
         }

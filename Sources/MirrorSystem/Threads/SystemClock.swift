@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// The clocks of the system; functions that decide get their readings as values.
+/// The clocks of the system. Functions that decide get readings of the clocks as values.
 ///
-/// A loop reads them through an instance, so that a simulation can give it others.
+/// A loop reads the clocks through an instance, so that a simulation can replace them.
 package struct SystemClock: Sendable {
     /// Milliseconds that never decrease.
     package var monotonic: @Sendable () -> Int64
@@ -15,7 +15,7 @@ package struct SystemClock: Sendable {
     /// By how much local time is ahead of UTC.
     package var offset: LocalOffset
 
-    /// Takes the system's clocks unless others are given.
+    /// Creates a value with the system's clocks, except for the given ones.
     package init(
         monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
         threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,

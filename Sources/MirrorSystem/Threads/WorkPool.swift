@@ -2,26 +2,28 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Takes work that may block, and does it on another thread, in order.
+/// Runs work that may block on other threads, in the order in which it was submitted.
 package protocol Workers: Sendable {
-    /// Adds work; false after `stop`, when the work is dropped.
+    /// Adds work. Returns false after `stop`: the work is then dropped.
     @discardableResult
     func submit(_ work: @escaping @Sendable () -> Void) -> Bool
     /// Waits until the submitted work has ended, and accepts no more.
     func stop()
 }
 
-/// A few threads that take closures from one queue, in order. They start when work arrives while the others
-/// are at work.
+/// A few threads that take closures from one queue, in order.
+///
+/// A thread starts when work arrives and all others are busy.
 package final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
-        /// How many pieces of work wait or are being done, and how many threads there are for them.
+        /// The number of pieces of work that wait or are being done.
         var unfinished = 0
+        /// The number of threads in the pool, including one that is about to start.
         var started = 0
         var isStopping = false
-        /// Whether a thread that is none of the pool's does the work that waits.
+        /// Whether a thread outside the pool is running the work that waits.
         var isHelped = false
 
         mutating func takeNext() -> (@Sendable () -> Void)? {
@@ -37,7 +39,7 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Starts a thread with a name, and throws when the system gives none.
+    /// Starts a thread with a name. Throws if the system gives no thread.
     package typealias Start =
         @Sendable (String, @escaping @Sendable () -> Void) throws(Errno) -> NativeThread
 
@@ -57,7 +59,7 @@ package final class WorkPool: Workers {
         self.start = start
     }
 
-    /// Starts the first thread before there is work; throws when the system gives none.
+    /// Starts the first thread before there is work. Throws if the system gives no thread.
     package func startFirst() throws(Errno) {
         try threads.withLock { (threads) throws(Errno) in
             threads.append(try start(name) { self.run() })
@@ -65,9 +67,9 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Adds work; false after `stop`, when the work is dropped.
+    /// Adds work. Returns false after `stop`: the work is then dropped.
     ///
-    /// Where the system gives no thread at all, it is done here and now.
+    /// If the system gives no thread at all, this call runs the work before it returns.
     @discardableResult
     package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let (isTaken, isMore) = state.withLock { state in
@@ -78,14 +80,16 @@ package final class WorkPool: Workers {
             if isMore { state.started += 1 }
             return (true, isMore)
         }
-        // First, because to start a thread may take a while.
+        // Threads that are there wake first, because starting another may take a while.
         if isTaken { available.post() }
         if isMore, !startAnother() { help() }
         return isTaken
     }
 
-    /// Starts one more thread; false where no thread is left to do the work. Where the system gives none,
-    /// those that are there do it, and the next piece of work asks again.
+    /// Starts one more thread. Returns false if the pool has no thread.
+    ///
+    /// If the system refuses the thread, existing threads do the work, and the next piece of work
+    /// tries again.
     private func startAnother() -> Bool {
         threads.withLock { threads in
             // `stop` sets the flag before it takes the threads.
@@ -100,7 +104,10 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Does the work that waits on the calling thread. Work that adds more is not interrupted by it.
+    /// Runs the waiting work on the calling thread.
+    ///
+    /// If such work submits more, the nested call returns at once, so the running work is not
+    /// interrupted.
     private func help() {
         let isFirst = state.withLock { state in
             defer { state.isHelped = true }
@@ -119,8 +126,10 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Waits until the submitted work and the threads have ended, and accepts no more work. It does not wait for
-    /// work that a thread of none of the pool's does, which has ended when that one's `submit` returns.
+    /// Waits until the submitted work and the threads have ended, and accepts no more work.
+    ///
+    /// The call does not wait for work that a thread outside the pool runs. That work has ended
+    /// when that thread's `submit` returns.
     package func stop() {
         state.withLock { $0.isStopping = true }
         let ending = threads.withLock { threads in
@@ -139,7 +148,7 @@ package final class WorkPool: Workers {
                 return (work, work == nil && state.isStopping)
             }
             if isOver { return }
-            // Nil where another thread helped.
+            // `nil` means that a thread outside the pool took the work.
             guard let work else { continue }
             work()
             state.withLock { $0.unfinished -= 1 }
@@ -149,7 +158,7 @@ package final class WorkPool: Workers {
 
 /// A counting semaphore (sem_overview(7)).
 package final class Semaphore: @unchecked Sendable {
-    // Any thread may call sem_post and sem_wait; the pointer never changes.
+    // Any thread may call sem_post and sem_wait, because the pointer never changes.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {
@@ -166,7 +175,7 @@ package final class Semaphore: @unchecked Sendable {
 
     package func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
 
-    /// Waits at most this many seconds; false when the time ran out.
+    /// Waits at most this many seconds. Returns false if the time ran out.
     package func wait(seconds: Int) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)
@@ -178,7 +187,7 @@ package final class Semaphore: @unchecked Sendable {
     }
 }
 
-/// A queue of work pieces that run in order, one at a time, on any free worker of a pool.
+/// A queue of pieces of work, which run in order, one at a time, on any free worker of a pool.
 package final class SerialWork: Sendable {
     package typealias Piece = @Sendable () -> Void
 
@@ -187,7 +196,7 @@ package final class SerialWork: Sendable {
 
     package init(on workers: any Workers) { self.workers = workers }
 
-    /// Adds a piece after all so far; any thread may.
+    /// Adds a piece of work behind all others. Any thread may call it.
     package func add(_ piece: @escaping Piece) {
         let mustStart = queue.withLock { queue in
             queue.pieces.append(piece)
@@ -197,7 +206,8 @@ package final class SerialWork: Sendable {
         if mustStart, !workers.submit({ self.run() }) { run() }
     }
 
-    /// Runs the pieces that have gathered, then submits itself again for those that arrived in between.
+    /// Runs the pieces in the queue, then submits itself again for pieces that arrived in between.
+    ///
     /// So a queue that never runs empty does not keep a worker from other queues. If the pool has
     /// stopped, this call runs the remaining pieces itself.
     private func run() {
