@@ -10,11 +10,11 @@ internal import MirrorSystem
 final class TreePartStore: PartStore {
     private let root: RootDirectory
     private let index: Index
-    /// The paths of parts that an unfinished set is made of.
+    /// The paths of parts that an unfinished set needs.
     private let promised: Set<[UInt8]>
 
-    /// Keeps parts under a root; the caller holds the root's lock. Parts that are promised to an
-    /// unfinished set are not discarded.
+    /// Makes a store for a root, whose lock the caller holds.
+    /// Parts that are promised to an unfinished set are not discarded.
     init(root: RootDirectory, index: Index, promised: Set<[UInt8]> = []) {
         self.root = root
         self.index = index
@@ -94,10 +94,10 @@ final class TreePartStore: PartStore {
         }
     }
 
-    /// The path of a part, relative to the root.
+    /// Returns the path of a part, relative to the root.
     static func path(of name: String) -> String { "tmp/" + name }
 
-    /// The path of a file whose bytes no later run resumes.
+    /// Returns a new path for a file that no later run resumes.
     static func passingPath(for target: Target) -> String {
         path(of: PartRecord.passingName(for: target))
     }

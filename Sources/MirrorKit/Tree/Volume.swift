@@ -41,12 +41,12 @@ struct Volume: Hashable {
         return volumes
     }
 
-    /// The path of the folder that was queried.
+    /// Returns the absolute path of the folder that was queried.
     func path(in root: RootDirectory) -> String {
         place.isEmpty ? root.path : root.path + "/" + place
     }
 
-    /// Whether a file of an area is written to it: it has the area, or the file's part.
+    /// Whether files of an area, or their parts in `tmp/`, are written to this file system.
     func isWritten(by area: Area) -> Bool { areas.contains(area) || areas.contains(.tmp) }
 
     private static func available(_ folder: Descriptor, path: String) throws(Errno) -> Int64 {
