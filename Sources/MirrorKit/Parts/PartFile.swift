@@ -15,7 +15,7 @@ final class PartFile: Sendable {
     /// The open descriptor, for calls that this type does not provide.
     var descriptor: Int32 { file.number }
 
-    /// Takes over an open descriptor.
+    /// Makes a part's file from an open descriptor, which this object closes.
     init(name: String, descriptor: Int32) {
         self.name = name
         file = Descriptor(owning: descriptor)
@@ -37,8 +37,8 @@ final class PartFile: Sendable {
         try file.write(bytes, at: offset, path: path)
     }
 
-    /// Reads back bytes that were just written, into a buffer that can hold them. Throws `EBADMSG`
-    /// when the file holds other bytes.
+    /// Reads back bytes that were just written, into a buffer that can hold them.
+    /// Throws `EBADMSG` if the file holds other bytes.
     func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer
@@ -46,7 +46,7 @@ final class PartFile: Sendable {
         try file.confirm(bytes, at: offset, with: buffer, path: path)
     }
 
-    /// Reads bytes at an offset; returns fewer than the buffer holds only at the end.
+    /// Reads bytes at an offset. Returns fewer than the buffer holds only at the file's end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
         -> Int
     {
@@ -58,11 +58,10 @@ final class PartFile: Sendable {
         try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
     }
 
-    /// Starts writing bytes to the disk, without waiting for the end of the write
-    /// (sync_file_range(2)).
+    /// Starts writing bytes to the disk (sync_file_range(2)). Does not wait until they are written.
     ///
-    /// The later flush that does wait then has little left to do. The call promises nothing; the
-    /// later flush reports errors.
+    /// The later flush, which waits, then has little left to do. This call promises nothing, and
+    /// the later flush reports errors.
     func startWriteback(_ range: Range<Int64>) {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }

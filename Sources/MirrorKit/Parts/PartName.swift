@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 // The name of a part in `tmp/`: the target's name, a key, and `.part`.
 //
-// The key is derived from the target, from the identity of the bytes, and from a random
+// The key is derived from the target, from the identity of the bytes, and from random bytes, the
 // generation. So a part of another version has another name. After a crash between the index and
 // the file, a row can never refer to the bytes of another part.
 

@@ -5,8 +5,8 @@ internal import MirrorSystem
 
 /// The parts of a tree: files in `tmp/`, rows in the index.
 ///
-/// A row is committed before its file is made. A file without a row is therefore a leftover that
-/// any run may remove, and no file is taken for a part unless a row says so.
+/// A row is committed before its file is made. So a file without a row is a leftover that any run
+/// may remove. Only a row makes a file a part.
 final class TreePartStore: PartStore {
     private let root: RootDirectory
     private let index: Index

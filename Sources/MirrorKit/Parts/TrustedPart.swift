@@ -114,8 +114,8 @@ struct TrustedPart: ~Copyable, Sendable {
             if try !reach(next.upperBound, nil, read) { break }
             rangesBeyond.removeFirst()
         }
-        // This happens only if the file became shorter: a range beyond the front never lies within
-        // the front.
+        // A remaining range within the front means that the file became shorter, so it cannot be
+        // used.
         rangesBeyond.removeAll { $0.lowerBound <= length }
     }
 }

@@ -186,7 +186,7 @@ struct FolderExchange {
     /// or a conflict name. Returns these other files.
     func settle() throws -> Foreign {
         var foreign = Foreign()
-        // A program that has the folder open may put files into it as long as it is there.
+        // A program that has the folder open may put files into it until the folder is removed.
         for _ in 1...8 {
             try settle(aside, beside: folder, &foreign)
             guard try root.folder(aside) != nil else { return foreign }

@@ -81,7 +81,7 @@ final class Promoter: Sendable {
     /// Makes `stop` finish only the batch under way. The next run does the works that wait.
     func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
 
-    /// Finishes the submitted works and ends the thread; later works fail.
+    /// Finishes the submitted works, and ends the thread. Later works fail.
     func stop() async {
         await withCheckedContinuation { continuation in
             let hasEnded = inbox.withLock { inbox in
@@ -248,7 +248,8 @@ struct PromotionInbox {
     /// What the thread does next.
     enum Decision {
         case promote([PromotionWork])
-        /// Sleeps until a wake-up, for at most this many milliseconds; -1 is without a limit.
+        /// The thread sleeps until a wake-up, for at most this many milliseconds. -1 means no
+        /// limit.
         case wait(milliseconds: Int32)
         case end
     }

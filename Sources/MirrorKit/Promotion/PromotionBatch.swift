@@ -97,7 +97,7 @@ struct PromotionBatch {
         }
     }
 
-    /// Removes a file that mirror put there; one that is gone already is no error.
+    /// Removes a file that mirror put there. A missing file is no error.
     mutating func remove(_ removal: Removal) throws(MirrorError) {
         guard let entry = try removable(removal) else { return }
         do throws(Errno) { try entry.unlink() } catch {
@@ -116,7 +116,7 @@ struct PromotionBatch {
             var isOurs = there.isFile
             if isOurs, removal.stamp != there.stamp {
                 isOurs = try isAsRecorded(entry, target)
-                // Reading it may have taken long: what is removed must still be what was read.
+                // The reading may have taken long, so the file must still be the one that was read.
                 if isOurs { isOurs = try entry.status()?.stamp == there.stamp }
             }
             if isOurs { return entry }
@@ -158,7 +158,7 @@ struct PromotionBatch {
         folders.touch(item.promotion.target.folder)
     }
 
-    /// Whether the staged name still holds the staged file, and no file was set aside.
+    /// Whether the staged name still holds the staged file, and no old file was set aside.
     private mutating func isUntouched(_ item: StagedFile) -> Bool {
         do {
             let source = try folders.cache.entry(item.path).status()
@@ -179,7 +179,7 @@ struct PromotionBatch {
     mutating func cleanUp() {
         for case let item? in staged {
             guard let placed = item.placed else { continue }
-            // A leftover that cannot be removed is settled by the next run.
+            // If a leftover cannot be removed here, the next run settles it.
             if let path = placed.leftover { try? folders.cache.entry(path).unlink() }
             if case .part(let name, _) = item.promotion.content {
                 try? folders.cache.entry(TreePartStore.path(of: name)).unlink()
@@ -228,7 +228,7 @@ struct PromotionBatch {
     /// Whether a work has a staged file.
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
-    /// Flushes the new bytes, or the names and the folders above them.
+    /// Flushes what is awaited: the new bytes, or the names and the folders above them.
     mutating func flush(_ awaited: Awaited) throws(PromotionError) {
         do throws(Errno) {
             let made = environment.root.takeUnflushedFolders()
@@ -386,7 +386,7 @@ struct CheckedFiles {
         do throws(Errno) {
             let entry = try folders.entry(target.path)
             if !confirmed.isOfOthers, confirmed.mode == nil {
-                // Hours may have passed since the plan looked at it.
+                // Hours may have passed since the plan looked at the file.
                 let there = try entry.status()
                 if there?.isFile == true, there?.stamp == confirmed.seen { return false }
             }

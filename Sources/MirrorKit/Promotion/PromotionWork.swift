@@ -4,11 +4,12 @@ internal import MirrorSystem
 /// One task of the promotion thread, and the receiver of its result.
 struct PromotionWork: Sendable {
     enum Task: Sendable {
-        /// Verified bytes get their final name.
+        /// Gives verified bytes their final name.
         case promote(Promotion)
-        /// A set gets its final names, all of it or nothing.
+        /// Gives all files of a set their final names, or none.
         case promoteSet(SetContents)
-        /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
+        /// Changes a row and not the file: after a 304, or if the file's bytes were found to be
+        /// right.
         case confirm(Confirmed)
         /// A file that mirror put there, unchanged since, is removed with its row.
         case remove(Removal)

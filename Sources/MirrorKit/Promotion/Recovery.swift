@@ -184,7 +184,7 @@ struct IntentRecovery {
         }
         let there = try target?.status()
         if intent.kind == .move {
-            // A hard link stood in for the rename, and its old name was not removed yet.
+            // `renameToFree` made a hard link instead of a rename, and the old name is still there.
             if isDone, status.stamp.inode == there?.stamp.inode { try staged.unlink() }
             return
         }

@@ -164,7 +164,7 @@ struct Staging {
             needsFlush: groupDevice != status.device)
     }
 
-    /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
+    /// Makes an empty file in `tmp/`, or beside the target if `tmp/` is on another file system.
     private func create(
         _ promotion: Promotion, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
@@ -230,15 +230,16 @@ struct Staging {
 /// A new file on the target's file system, complete and verified.
 /// The file has a name of mirror's own, or no name yet.
 final class StagedFile {
-    /// What is promoted.
+    /// The promotion that gets this file.
     let promotion: Promotion
     /// The kind of promotion, which the intent records.
     let kind: PromotionIntent.Kind
     /// The path of the bytes before the promotion, relative to the root.
     let path: String
-    /// Where the target's old content goes if names cannot be exchanged, relative to the root.
+    /// The path for the target's old file if names cannot be exchanged, relative to the root.
+    /// `nil` means that no old file is set aside.
     let aside: String?
-    /// The file as it was staged.
+    /// The stamp of the file when it was staged.
     let stamp: FileStamp
     /// The open file, if it must be flushed by itself or has no name. Otherwise nil.
     private(set) var file: Descriptor?
@@ -270,7 +271,7 @@ final class StagedFile {
         self.isDisposable = isDisposable
     }
 
-    /// Whether the existing file may be dropped even if mirror did not put it there.
+    /// Whether a file at the target may be dropped even if mirror did not put it there.
     var replaces: Bool { kind == .promotion && promotion.onConflict == .replace }
 
     /// Returns the stamp to record, from the current stamp of the target's file.

@@ -52,7 +52,8 @@ final class CurlWire: Wire {
 
     func resume(_ active: ActiveRequest) -> WireEnd? {
         guard let request = CurlWire.request(of: active) else { return nil }
-        // The request may end while its bytes are delivered.
+        // The callbacks may end the request while libcurl delivers its bytes, so this keeps it
+        // alive.
         return withExtendedLifetime(request) {
             let result = request.easy.resume()
             return result == CURLE_OK ? nil : request.end(result)
@@ -461,7 +462,8 @@ final class ParsedURL {
     func parse(_ url: SourceURL, text: UnsafePointer<CChar>) -> Bool {
         let result: CURLUcode
         if let held, let path = url.plainPath(besides: held) {
-            // libcurl 7.88 changes percent-encoded bytes of a path: it writes their digits in lower case.
+            // `plainPath` excludes paths with percent-encoded bytes, because libcurl 7.88 would
+            // write their digits in lower case here.
             result = curl_url_set(handle, CURLUPART_PATH, text + path, 0)
         } else {
             result = curl_url_set(
@@ -549,7 +551,7 @@ extension TransportFailure {
         case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
             return (.connectFailed, true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The handshake also fails with this number when the connection breaks during it.
+            // libcurl also reports this number if the connection breaks during the handshake.
             let isLoss =
                 [Int(ECONNRESET), Int(EPIPE), Int(ETIMEDOUT)].contains(systemError)
                 || detail.contains("SSL_ERROR_SYSCALL") || detail.contains("unexpected eof")

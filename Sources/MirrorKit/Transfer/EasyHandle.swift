@@ -2,7 +2,7 @@ internal import CCurl
 internal import Glibc
 internal import MirrorModel
 
-/// One transfer of libcurl (libcurl-easy(3)); the handle is reused after the transfer ends.
+/// A libcurl handle for one transfer at a time (libcurl-easy(3)), reused after a transfer ends.
 final class EasyHandle {
     let handle: UnsafeMutableRawPointer
     private let parsedURL: ParsedURL
@@ -151,12 +151,12 @@ final class EasyHandle {
     /// libcurl's description of the last error; may be empty.
     var errorDetail: String { String(cString: errorText) }
 
-    /// libcurl's text for an error number.
+    /// Returns libcurl's text for an error number.
     func words(for code: CURLcode) -> String {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// The errno of the last call that failed.
+    /// The errno of the last system call that failed.
     var systemError: Int { ccurl_get_long(handle, CURLINFO_OS_ERRNO) }
 
     /// Bytes of the request that were sent.
@@ -196,7 +196,7 @@ struct TransferSettings: Sendable {
         netrc = configuration.netrc
         publicAddressesOnly = configuration.publicAddressesOnly
         namesProxy = TransferSettings.proxyNames.contains { getenv($0) != nil }
-        // Under a rate limit small reads keep the pauses between them short.
+        // Under a rate limit, small reads make the pauses between them short.
         bufferSize =
             configuration.rateLimit?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
             << 10
@@ -294,7 +294,7 @@ struct TransferSettings: Sendable {
                     field: field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
             }
         }
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
+        // A header line, because CURLOPT_ACCEPT_ENCODING would make libcurl decode the response.
         easy.add(line: "Accept-Encoding: identity")
         plan.eachField { easy.add(field: $0, value: $1) }
         if !cookies.isEmpty { easy.add(field: "Cookie: " + cookies.joined(separator: "; ")) }

@@ -124,7 +124,7 @@ extension FileSource {
                 count = try reading.asking { () throws(Errno) in
                     try read(file, into: buffer, at: offset, by: reading)
                 }
-                // The transfer may have dropped the part.
+                // If the transfer gave the reading up, it may have dropped the part.
                 if reading.isGivenUp { break }
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])

@@ -183,8 +183,8 @@ struct BodyCheck: Sendable {
     /// Up to this number of bytes, a check takes less time than waking a worker.
     static let fewBytes = 16 << 10
 
-    /// Whether a complete part with these expectations is read again. `other` is the algorithm
-    /// besides sha256 whose digest was made while the bytes came in.
+    /// Whether a complete part with these expectations is read again.
+    /// `other` is the algorithm besides sha256 whose digest was made while the bytes came in.
     static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
         !expectation.digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == other }
             || PieceCheck(expectation).isNeeded
@@ -216,7 +216,7 @@ struct BodyCheck: Sendable {
     func run(_ file: PartFile, size: Int64, pipeline: WritePipeline) {
         let (id, target, inbox) = (job.id, job.target, inbox)
         pipeline.submit { digests in
-            // The pipeline reported any loss before, with its cause.
+            // If bytes were lost, the pipeline has already reported the loss with its cause.
             guard !digests.isBroken, digests.length == size else {
                 let error = MirrorError(
                     .internalError, "\(target): bytes of the part are not accounted for.")

@@ -164,13 +164,13 @@ final class MultiHandle {
     }
 }
 
-/// Waits for one multi handle: for sockets, in an epoll(7) set, and for a time.
+/// Waits for one multi handle: for its sockets, in an epoll(7) set, and for its timer.
 ///
 /// libcurl reports the sockets that it wants watched whenever they change (libcurl-multi(3),
-/// "MULTI_SOCKET"). The set is a descriptor that can itself be polled, so that a caller can wait
+/// "MULTI_SOCKET"). The epoll set is a descriptor that can itself be polled, so a caller can wait
 /// for several sets at once.
 final class SocketWatch {
-    /// Readable while a socket is ready.
+    /// The epoll set's descriptor, which is readable while a socket is ready.
     let descriptor: Int32
     /// The events that libcurl waits for, by socket number. 0 means no event.
     private var wanted: [UInt32] = []
@@ -195,7 +195,7 @@ final class SocketWatch {
         let count = Int(epoll_wait(descriptor, found.baseAddress, Int32(found.count), 0))
         for event in found.prefix(max(0, count)) {
             let socket = event.data.fd
-            // Acting on one socket may have changed the wanted events of the next.
+            // `act` may have changed the wanted events of the next socket.
             let wanted = wanted[Int(socket)]
             if wanted == 0 {
                 linux_epoll_remove(descriptor, socket)
@@ -243,7 +243,8 @@ final class SocketWatch {
         guard wanted[index] != events else { return }
         wanted[index] = events
         if events != 0, linux_epoll_set(descriptor, socket, events) < 0 {
-            // No event comes. The connect timeout or the stall clock then ends the request.
+            // epoll reports no event for this socket. The connect timeout or the stall clock then
+            // ends the request.
             wanted[index] = 0
         }
     }
@@ -258,8 +259,8 @@ final class SocketWatch {
     }
 }
 
-// These are functions because a closure literal would inherit the isolation of its place, and trap
-// on another thread.
+// These are functions because a closure literal would inherit the actor isolation of the code
+// around it, and trap on another thread.
 
 /// The callback of CURLMOPT_SOCKETFUNCTION: notes the events that libcurl wants of a socket.
 func socketsChanged(

@@ -39,7 +39,7 @@ final class ReadingThrottle {
 
     private func isBehind(_ hasBacklog: () -> Bool) -> Bool {
         if chunks.bytesInUse > bufferLimit { return true }
-        // All bytes that wait in a pipeline are in buffers.
+        // Bytes that wait in a pipeline are in buffers, so no backlog is larger than all buffers.
         guard chunks.bytesInUse > Self.backlogLimit else { return false }
         return hasBacklog()
     }

@@ -35,7 +35,7 @@ final class SharedConnections {
         case free(Int, beside: (any ConnectionUser)?)
         /// Another request is under way on the connection, which does not speak HTTP/2.
         case taken
-        /// The connection is not known.
+        /// No connection with this port and TLS session is known.
         case unknown
     }
 
@@ -155,8 +155,9 @@ final class SharedConnections {
 
     /// Notes that the peer of a TLS session sends nothing more (close_notify, RFC 8446 §6.1).
     ///
-    /// Some peers keep the TCP connection. libcurl then learns of the end only if it reads from the
-    /// socket, so reading is ended here (shutdown(2)).
+    /// Some peers keep the TCP connection open. libcurl then learns of the end only if it reads
+    /// from the socket. So this method shuts the reading side down (shutdown(2)), which libcurl
+    /// notices.
     func peerCloses(_ tls: UnsafeRawPointer) {
         guard let connection = connections.first(where: { $0.tls == tls }) else { return }
         for user in connection.users { user.peerCloses() }

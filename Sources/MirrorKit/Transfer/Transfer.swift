@@ -59,7 +59,7 @@ final class Transfer {
     /// The host of the next request.
     var nextHost: Host { Host(plan?.url ?? job.sources[0].url) }
 
-    /// The number of all bytes in hand, at any place in the file.
+    /// How many bytes are in hand, at any place in the file.
     var heldBytes: Int64 {
         guard let segments, let body else { return body?.length ?? 0 }
         return max(body.length, segments.state.plan.heldBytes)
@@ -237,7 +237,7 @@ final class TransferRegister {
         self.observer = observer
     }
 
-    /// Adds a transfer, which waits for nothing yet.
+    /// Adds a transfer, but puts it into no queue.
     func insert(_ transfer: Transfer) { transfers[transfer.job.id] = transfer }
 
     /// Releases the place of a transfer and removes the transfer from every queue.
@@ -284,7 +284,7 @@ final class TransferRegister {
     /// Returns the next transfer whose wait is over. Returns nil if there is no such transfer.
     func nextToWake() -> Transfer? {
         while let id = dispatcher.popWoken() {
-            // A paused transfer continues when it is resumed.
+            // This skips a paused transfer, which continues when it is resumed.
             if let transfer = transfers[id], !transfer.isPaused, case .waiting = transfer.state {
                 return transfer
             }

@@ -11,7 +11,8 @@ extension TransferEngine {
         if let action = transfer.machine?.action(by: decision) { act(action, transfer) }
     }
 
-    /// Carries out what the end of connections means for their transfer.
+    /// Passes an event of a transfer's segments to its state machine, or fails the transfer.
+    /// Does nothing if there is no event.
     func decide(_ transfer: Transfer, _ event: TransferSegments.Event?) {
         switch event {
         case .failed(let error): failInMidst(transfer, error)
@@ -312,9 +313,10 @@ extension TransferEngine {
     }
 }
 
-/// The wire calls these inside `perform` and `resume`. They change the state of the transfer that a
-/// response belongs to, and start or end no request. A finding is carried out when the request has
-/// ended (`ended`).
+/// The wire calls these methods inside `perform` and `resume`.
+///
+/// They change the state of the transfer that a response belongs to, and start or end no request.
+/// The engine acts on a finding when the request has ended (`ended`).
 extension TransferEngine: ActiveRequest.Listener {
     /// Starts the stall clock, and notes in the dispatcher that the request is connected.
     func began(_ active: ActiveRequest) {

@@ -48,13 +48,13 @@ extension TransferEngine {
             try body.spill(now: work.clock.monotonic())
             body.flush()
         } catch {
-            // Milestones that were logged before stay valid; there is nothing to add.
+            // Milestones that were logged before stay valid, so this failure changes nothing.
         }
         transfer.state = .settling(result)
         work.settle(body, of: transfer.job, after: pipelines)
     }
 
-    /// Ends a job on which no worker is busy.
+    /// Ends a job on which no worker is busy, and discards its part if that was requested.
     func finish(_ transfer: Transfer, _ result: TransferResult) {
         guard transfer.discardsPart else { return settle(transfer, result) }
         transfer.segments?.dismiss(keeping: false)
@@ -185,12 +185,13 @@ extension TransferEngine {
     func stalled(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
         requests.wire.endConnection(of: active, ifSilentFor: policy.stallTimeout * 1000)
-        // The stalled request is over: the next one has the whole time limit.
+        // The stalled request is over, and the next request has the whole time limit.
         if active.segment == nil { active.stall.reset() }
         ended(active, of: transfer, failure: .stalled(seconds: policy.stallTimeout))
     }
 
-    /// Ends a request whose answer may belong to another one; it is made again elsewhere.
+    /// Ends a request whose answer may belong to another request.
+    /// The request is made again over another connection.
     func endMisplaced(_ active: ActiveRequest) {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
@@ -217,7 +218,7 @@ extension TransferEngine {
     /// Returns false if the number of transfers cannot be lowered.
     private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
         if active.segment != nil {
-            // A further connection is never required.
+            // The transfer does not require its further connections, so only this one ends.
             transfer.segmentRequests -= 1
             ended(active, of: transfer, failure: nil)
             return true

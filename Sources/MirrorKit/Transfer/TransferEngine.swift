@@ -112,7 +112,8 @@ extension TransferEngine {
             exchange()
             reviewConnections()
             limitTotal()
-            // Free places are assigned before the loop waits.
+            // Requests that ended have freed places. Other transfers get them before the loop
+            // waits.
             listen()
             startNext()
         }
@@ -215,7 +216,8 @@ extension TransferEngine {
         }
     }
 
-    /// Continues a transfer after a worker, or ends it if that was requested while the worker was busy.
+    /// Continues a transfer after a worker's message.
+    /// If the transfer was ended while the worker was busy, it ends now.
     private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
         guard let transfer = register.transfers[id] else { return }
         // The transfer has failed already, and only waits for its last milestone.

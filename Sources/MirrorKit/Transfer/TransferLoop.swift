@@ -104,7 +104,7 @@ enum TransferMessage: Sendable {
     /// A worker has verified an earlier part up to a length.
     /// The file is nil if no byte of the part can be used.
     case established(Int, PartFile?, length: Int64, rangesBeyond: [Range<Int64>])
-    /// The digests of a transfer's bytes; `piecesHold` is nil when no pieces had to be checked.
+    /// The digests of a transfer's bytes. `piecesHold` is nil if no pieces had to be checked.
     case hashed(Int, [Digest], piecesHold: Bool?)
     /// The part was read back: it holds the bytes of a further connection.
     case segmentHeld(Int)

@@ -47,11 +47,12 @@ final class TransferSegments {
 
     /// Adds bytes of further connections to the body once they continue the verified prefix.
     private func advanceFront() {
-        // The bytes of the transfer's own connection are counted as they come. Its next request
-        // begins at the length of the bytes in hand when the request was made.
+        // The own connection counts its bytes as they come. Its request begins at the length of the
+        // body, so that length must not change before the response.
         guard case .joined = transfer.state, let body = transfer.body else { return }
-        // Bytes of the transfer's own connection are excepted, because their pipeline verifies them.
-        // The digest must not cover bytes that a disk only claimed to have written.
+        // The front stops at bytes that were not read back yet. Otherwise the digest could cover
+        // bytes that a disk only claimed to have written. Bytes of the own connection do not stop
+        // the front, because their own pipeline reads them back.
         let front = PartWriter.heldFront(
             of: Array(writers.values) + endedWriters, upTo: state.plan.front)
         if front > body.length { body.adopt(upTo: front) }
@@ -143,7 +144,7 @@ extension TransferSegments {
                 stall: StallClock(timeout: engine.policy.stallTimeout),
                 isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
-            // A further connection is never required.
+            // The transfer does not require its further connections, so only this one ends.
             state.refused(id)
             return try close(id)
         }
@@ -225,8 +226,9 @@ extension TransferSegments: ActiveRequest.Listener {
 // MARK: Ends
 
 extension TransferSegments {
-    /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
-    /// the end of its response, or by a failure.
+    /// Handles the end of the transfer's own connection.
+    /// The connection ends at bytes that others fetch, with the end of its response, or by a
+    /// failure.
     func ownEnded(_ failure: TransportFailure?) -> Event? {
         state.ownEnded(failure, promisedEnd: transfer.machine?.reception?.end)
         join()
@@ -440,7 +442,7 @@ extension TransferEngine {
         return max(0, SegmentPace.look - paced.elapsed(now: work.clock.monotonic()))
     }
 
-    /// Finds out how many connections bring more bytes; acts at most twenty times a second.
+    /// Measures how many connections bring more bytes, at most twenty times a second.
     func paceSegments() {
         guard !segmented.isEmpty,
             case let now = work.clock.monotonic(),

@@ -46,9 +46,9 @@ final class TransferWork {
 // MARK: Parts
 
 extension TransferWork {
-    /// Makes a pipeline that logs milestones as bytes pass through. `start` is the offset in the
-    /// part at which the bytes begin. `isFurther` says that another connection's pipeline reads the
-    /// bytes again.
+    /// Makes a pipeline that logs milestones as bytes pass through.
+    /// `start` is the offset in the part at which the bytes begin. `isFurther` says that the
+    /// pipeline of another connection reads the bytes again.
     func makePipeline(
         for record: PartRecord, of job: TransferJob, from start: Int64 = 0,
         isFurther: Bool = false, other: DigestAlgorithm?, workers: any Workers
@@ -115,7 +115,7 @@ extension TransferWork {
         return IncomingBody(record, pipeline: pipeline, of: transfer, by: self)
     }
 
-    /// Logs a milestone of all bytes that a body has handed over.
+    /// Logs a milestone of all bytes that a body has passed to its pipeline.
     func log(_ body: IncomingBody, of job: TransferJob) {
         let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
         body.pipeline.submit { digests in

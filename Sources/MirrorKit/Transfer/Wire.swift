@@ -58,15 +58,15 @@ struct WireEnd {
 /// One request and its response, as the wire reports them.
 ///
 /// The wire calls this object inside `perform` and `resume`, where no request may be made or ended.
-/// So the callbacks only take bytes in and note their consequence as one `Finding`. The engine acts
-/// on the finding when the wire reports that the request has ended.
+/// So the callbacks only store bytes, and note what follows as one `Finding`. The engine acts on
+/// the finding when the wire reports that the request has ended.
 final class ActiveRequest {
     /// Maximum bytes of heads and trailers together.
     /// libcurl has limits of its own, but reports them like lost connections.
     static let headerLimit = 256 << 10
     /// Maximum bytes of an unwanted body that are read to keep the connection.
     static let unwantedLimit: Int64 = 64 << 10
-    /// Milliseconds for which an unwanted body is read.
+    /// Maximum milliseconds for which an unwanted body is read.
     static let unwantedPatience: Int64 = 1000
 
     /// Receives the reports of the callbacks.
@@ -112,10 +112,10 @@ final class ActiveRequest {
 
     /// Unique in the run.
     let number: Int
-    /// The id of its transfer.
+    /// The id of the transfer's job.
     let id: Int
     unowned let listener: any Listener
-    /// An object that the wire attaches to the request while it runs.
+    /// The wire's own object for the request, attached while the request runs.
     var connection: AnyObject?
     /// `collector`: the lines of heads and trailers. `headBytes`: how many bytes these lines have.
     private var collector = HeadCollector()
@@ -141,7 +141,7 @@ final class ActiveRequest {
     var isClosedByPeer: Bool?
     /// The time of `AskingTime` at which the final head came. `nil` means that it has not come yet.
     var answeredAt: Int64?
-    /// Bytes of bodies that came since this was last read and reset.
+    /// Bytes of bodies that came since the loop last read this count and reset it.
     var arrivedBytes = 0
     /// Whether libcurl holds bytes of the request until the loop resumes it.
     var isHeldBack = false
@@ -257,7 +257,7 @@ final class ActiveRequest {
         return time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
-    /// Takes bytes of a body, and returns how the request continues.
+    /// Handles bytes of a body. Returns how the request continues.
     func take(body: UnsafeRawBufferPointer) -> Reply {
         let reply = takeIn(body: body)
         if case .stop = reply { endsHere = true }

@@ -99,7 +99,7 @@ final class WritePipeline: Sendable {
         stop()
     }
 
-    /// Adds work after all bytes so far.
+    /// Queues work on the digests, after all bytes so far.
     func submit(_ work: @escaping Work) {
         writing.add { [self] in
             hashing.add { [self] in digests.withLock { work(&$0) } }
@@ -182,8 +182,8 @@ final class WritePipeline: Sendable {
 // MARK: The disk and the page cache
 
 extension WritePipeline {
-    /// Bytes after which the disk may start to write them. A pipeline that begins at a later offset
-    /// starts the disk with its first bytes.
+    /// How many new bytes must be written before the disk is asked to store them.
+    /// A pipeline that begins at a later offset asks with its first bytes.
     private static let writebackStep: Int64 = 8 << 20
     /// Distance between the last byte and the memory that is released. By then the disk has had
     /// time to write those bytes.
@@ -250,7 +250,7 @@ final class PartWriter {
 
     /// - Parameters:
     ///   - start: the position of the first byte.
-    ///   - total: the length of the complete file, where it is known.
+    ///   - total: the length of the complete file. `nil` means that the length is unknown.
     init(
         file: PartFile, start: Int64, total: Int64?, pipeline: WritePipeline,
         chunks: ChunkPool
@@ -347,9 +347,9 @@ final class PartWriter {
 
 /// A buffer of received bytes on its way from the socket to the disk and then to the digest.
 ///
-/// It has one owner at a time: the transfer thread fills it; then a part's pipeline writes it,
-/// reads it for the digest, and gives it back. No other code touches it in between. That is why it
-/// may cross threads.
+/// A chunk has one owner at a time. The transfer thread fills the chunk. Then a part's pipeline
+/// writes it, reads it for the digest, and gives it back. No other code touches the chunk in
+/// between, so it may cross threads.
 final class Chunk: @unchecked Sendable {
     private let buffer: UnsafeMutableRawBufferPointer
     /// How many bytes are filled.
@@ -370,7 +370,7 @@ final class Chunk: @unchecked Sendable {
     /// The whole buffer, as the destination of a read.
     var space: UnsafeMutableRawBufferPointer { buffer }
 
-    /// Takes as many bytes as fit, and returns their number.
+    /// Appends as many bytes as fit, and returns their number.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(room, bytes.count)
         UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
@@ -418,7 +418,7 @@ final class ChunkPool: Sendable {
     }
 }
 
-/// The running digests of a file: sha256 always, and one more where it is wanted.
+/// The running digests of a file: sha256 always, and one more if it is wanted.
 struct PipelineDigests: ~Copyable, Sendable {
     /// How many bytes were hashed.
     private(set) var length: Int64 = 0
@@ -433,7 +433,7 @@ struct PipelineDigests: ~Copyable, Sendable {
 
     init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 
-    /// Continues from a part that was verified.
+    /// Continues from the digests of a verified part.
     mutating func adopt(_ part: consuming TrustedPart) {
         length = part.length
         loggedLength = part.length

@@ -13,8 +13,8 @@ internal import Synchronization
 final class RootDirectory: Sendable {
     /// The root's absolute path, for messages and for calls that need a path.
     let path: String
-    /// The root's own descriptor, opened before anything is written: syncfs(2) reports only
-    /// what failed after its descriptor was opened.
+    /// The root's own descriptor, opened before any file is written.
+    /// syncfs(2) reports only errors that come after its descriptor was opened.
     let descriptor: Descriptor
     private let hasOpenat2: Bool
     /// The parents of new folders. Until they are flushed, a power cut could remove the new
@@ -120,7 +120,7 @@ final class RootDirectory: Sendable {
     /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
     var hasManyUnflushedFolders: Bool { unflushedFolderCount >= FolderCache.most }
 
-    /// Opens a file of the root for reading; never waits for a pipe, never follows a link.
+    /// Opens a file of the root for reading. Never waits for a pipe, and follows no link.
     func openFile(_ path: String) throws(Errno) -> Descriptor {
         Descriptor(owning: try open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode: 0))
     }
@@ -145,7 +145,7 @@ final class RootDirectory: Sendable {
         }
     }
 
-    /// Opens one folder by its name; a symbolic link is an error, as `ELOOP`.
+    /// Opens one folder by its name. Throws `ELOOP` if the name is a symbolic link.
     private func openComponent(
         _ name: String, in folder: Descriptor, path: String
     ) throws(Errno) -> Int32 {
@@ -155,7 +155,7 @@ final class RootDirectory: Sendable {
                 return linux_openat(folder.number, name, flags, 0)
             }
         } catch {
-            // With O_DIRECTORY, Linux calls a symbolic link ENOTDIR (open(2), O_NOFOLLOW).
+            // With O_DIRECTORY, Linux reports a symbolic link as ENOTDIR (open(2), O_NOFOLLOW).
             guard error.number == ENOTDIR,
                 try FileStatus(folder: folder.number, name: name, path: path).kind == .symbolicLink
             else { throw error }

@@ -12,7 +12,7 @@ struct Volume: Hashable {
     /// Bytes that this process may still write; blocks kept for root do not count.
     let availableBytes: Int64
 
-    /// Queries the root and its areas; returns the distinct file systems, the root's first.
+    /// Queries the root and its areas. Returns the distinct file systems, the root's first.
     ///
     /// An area that does not exist yet lies on the root's file system.
     static func all(of root: RootDirectory) throws(Errno) -> [Volume] {
