@@ -42,7 +42,7 @@ struct Placement {
         {
             throw PromotionError.failed(.changed(staged.path, for: target))
         }
-        // After eight attempts, another program that keeps putting files there wins.
+        // After eight attempts, the promotion fails if another program keeps putting files there.
         for _ in 1...8 {
             guard let there = try entry.status() else {
                 do throws(Errno) {

@@ -50,7 +50,7 @@ struct PromotionWork: Sendable {
     }
 }
 
-/// Receives the ends of works, on the promotion thread. An implementation must return quickly.
+/// Receives the results of works, on the promotion thread. An implementation must return quickly.
 protocol PromotionReceiver: AnyObject, Sendable {
     /// Receives the ends of works. Everything that these works did is on the disk.
     func promoted(_ ends: [PromotionEnd])

@@ -97,7 +97,8 @@ struct SetPromotion {
             do throws(MirrorError) {
                 let item = try batch.stage(member.promotion, at: at, by: &staging)
                 do throws(Errno) {
-                    // A set can be larger than the number of files that may be open.
+                    // Flushed and closed now, because a set can be larger than the number of files
+                    // that may be open.
                     try item.flushNow()
                     if batch.environment.root.hasManyUnflushedFolders { try flushMadeFolders() }
                 } catch {

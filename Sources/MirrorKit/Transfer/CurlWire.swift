@@ -111,8 +111,9 @@ final class CurlRequest {
     private(set) var active: ActiveRequest?
     private let shared: SharedConnections
     private let publicAddressesOnly: Bool
-    /// `keepsSettings`: the common options are set, and the last request left no others.
-    /// `isSettledByNext`: the next request sets every option again that this request sets.
+    /// `keepsSettings`: the handle needs no reset, because the last request left no options of its
+    /// own.
+    /// `isSettledByNext`: the next request will overwrite every option that this request sets.
     private var keepsSettings = false
     private var isSettledByNext = false
     /// How often libcurl began to send the request. It sends again if a kept connection had died.

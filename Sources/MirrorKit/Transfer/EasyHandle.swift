@@ -55,7 +55,7 @@ final class EasyHandle {
         }
     }
 
-    /// Sets a text option to NULL, so that libcurl uses no text for it.
+    /// Sets a text option to NULL, so that libcurl uses no text for this option.
     func clear(_ option: CURLoption) { _ = ccurl_set_text(handle, option, nil) }
 
     func set(_ option: CURLoption, offset: Int64) {
@@ -168,7 +168,7 @@ final class EasyHandle {
     func resume() -> CURLcode { curl_easy_pause(handle, CURLPAUSE_CONT) }
 }
 
-/// Sets libcurl's options that are the same for every request of a run.
+/// Sets libcurl's options: those that are the same for every request, and those of one request.
 struct TransferSettings: Sendable {
     private let connectTimeout: Int
     private let certificateAuthorities: String?
@@ -310,7 +310,7 @@ struct TransferSettings: Sendable {
         body.withUnsafeMutableBytes { bytes in
             easy.set(CURLOPT_COPYPOSTFIELDS, pointer: bytes.baseAddress)
         }
-        // On a reused connection libcurl might send the request twice.
+        // On a reused connection libcurl might send the request twice, so a POST gets a new one.
         easy.set(CURLOPT_FRESH_CONNECT, 1)
     }
 }

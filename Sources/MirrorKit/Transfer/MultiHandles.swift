@@ -100,7 +100,8 @@ final class MultiHandle {
     /// Waits for the sockets and the timer of this handle.
     let watch: SocketWatch
 
-    /// Throws `MirrorError` if libcurl makes no handle, or if the process has no descriptors left.
+    /// Makes a multi handle.
+    /// Throws `MirrorError` if libcurl makes none, or if the process has no descriptors left.
     ///
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
@@ -179,7 +180,7 @@ final class SocketWatch {
     private var due: Int64?
     private let found: UnsafeMutableBufferPointer<epoll_event>
 
-    /// Throws if the process has no descriptors left.
+    /// Makes an empty epoll set. Throws if the process has no descriptors left.
     init() throws(Errno) {
         descriptor = try retryingLibc("epoll_create1", "") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
         found = .allocate(capacity: 64)

@@ -148,7 +148,7 @@ extension TransferEngine {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
         }
-        // One address may have had no socket, and another one may have answered.
+        // The flags below may be about one address of the host, while another address has answered.
         let wasMade = failure == nil || end.wasSent
         if !wasMade, active.lacksDescriptor, wasShortOfDescriptors(active, transfer) {
             return
@@ -167,8 +167,8 @@ extension TransferEngine {
 
     /// Whether a failure of HTTP/2 may mean that the host wants HTTP/1.1.
     ///
-    /// This is so if the host is known to forbid sharing, or has answered nothing so far. A host
-    /// can say what it wants only by an error (RFC 9113 §7, HTTP_1_1_REQUIRED).
+    /// A host can say so only by an error (RFC 9113 §7, HTTP_1_1_REQUIRED). The result is true if
+    /// the host is known to forbid shared connections, or has answered nothing so far.
     private func wantsHTTP1(_ failure: TransportFailure?, _ transfer: Transfer) -> Bool {
         guard failure?.isOfHTTP2 == true else { return false }
         let host = transfer.nextHost

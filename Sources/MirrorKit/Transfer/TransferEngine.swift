@@ -316,7 +316,7 @@ extension TransferEngine {
         }
     }
 
-    /// Begins the transfer after its part was read.
+    /// Begins the transfer after a worker has read and verified its part.
     private func established(
         _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
     ) {

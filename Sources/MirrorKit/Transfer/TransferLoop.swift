@@ -124,7 +124,7 @@ final class TransferInbox: Sendable {
     let signal: WakeSignal
     private let messages = Mutex<[TransferMessage]>([])
 
-    /// Throws if the process has no descriptors left.
+    /// Makes an empty inbox. Throws if the process has no descriptors left.
     init() throws(Errno) { signal = try WakeSignal() }
 
     /// Leaves a message; any thread may call this.

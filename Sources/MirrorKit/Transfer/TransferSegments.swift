@@ -169,7 +169,7 @@ extension TransferSegments {
     /// Measures the rates of the connections over the milliseconds since the last measurement.
     func measure(milliseconds: Int64) { state.measure(milliseconds: milliseconds) }
 
-    /// Measures how many connections bring more bytes. Returns whether it wants another number.
+    /// Measures how many connections bring more bytes. Returns whether another number is wanted.
     ///
     /// - Parameter isHeldBack: whether anything other than the connections limits the bytes.
     func pace(isHeldBack: Bool, now: Int64) -> Bool {
@@ -260,7 +260,7 @@ extension TransferSegments {
         }
         endedWriters.removeAll(where: \.isHeld)
         guard endedWriters.isEmpty else { return nil }
-        // Some of the bytes may have been read back only just now.
+        // The pipelines may have read back further bytes since the last call.
         advanceFront()
         transfer.state = .working
         transfer.machine?.know(gapEnd: state.plan.gapEnd)
