@@ -22,7 +22,7 @@ struct FolderExchange {
 
     /// The files in an old folder that mirror did not put there, after `settle`.
     struct Foreign {
-        /// The folders to which such a file was moved back.
+        /// The folders to which a file was moved back.
         var touched: Set<String> = []
         /// The paths of files whose names were taken: conflict names, or names still in `tmp/`.
         var kept: [String] = []

@@ -200,8 +200,8 @@ struct Placement {
         return staged.recordedStamp(of: status.stamp)
     }
 
-    /// Returns the digest of a file. Returns nil if the file cannot be read.
-    /// Such a file then counts as no known version.
+    /// Returns the digest of a file.
+    /// Returns nil if the file cannot be read, so that it counts as no known version.
     private func sha256(of entry: DirectoryEntry) throws(Errno) -> Digest? {
         do throws(Errno) {
             return try FileDigests.compute(

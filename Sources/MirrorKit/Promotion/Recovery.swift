@@ -21,11 +21,11 @@ struct Recovery {
         var removedRows = 0
         /// The manifests of sets whose promotion was finished.
         var finishedSets: [Owners] = []
-        /// The targets of such sets whose new bytes are gone, so that they could not be promoted.
+        /// Targets of committed sets whose new bytes are gone, so that they could not be promoted.
         var lost: [Target] = []
         /// Sets whose promotion cannot be finished yet.
         var unfinishedSets: [UnfinishedSet] = []
-        /// The paths that such sets still need: in `tmp/`, or hidden beside targets.
+        /// The paths that unfinished sets still need: in `tmp/`, or hidden beside targets.
         var promised: Set<[UInt8]> = []
         /// The paths of other programs' files that got neither their names nor conflict names.
         var kept: [String] = []

@@ -176,8 +176,8 @@ final class SharedConnections {
     }
 
     /// Returns the position of a connection that has already carried a request.
-    /// Returns nil if no such connection is known. Connections to two hosts may have the same local
-    /// port, but no two connections have the same TLS session.
+    /// Returns nil if no known connection has this port and session. Connections to two hosts may
+    /// have the same local port, but no two connections have the same TLS session.
     private func known(_ localPort: Int32, _ tls: UnsafeRawPointer?) -> Int? {
         guard localPort > 0 else { return nil }
         connections.removeAll { $0.localPort == localPort && $0.tls == tls && !isOpen($0) }
@@ -185,8 +185,8 @@ final class SharedConnections {
     }
 
     /// Finds the connection with a port among those that have carried no request yet.
-    /// Returns nil if no such connection has the port. It forgets closed connections among them.
-    /// From now on libcurl reports when it closes the socket.
+    /// Returns nil if no connection has the port. Also forgets the closed ones of these
+    /// connections. From now on libcurl reports when it closes the socket.
     private func learn(_ localPort: Int32) -> Int? {
         guard localPort > 0 else { return nil }
         connections.removeAll { $0.localPort == 0 && !isOpen($0) }

@@ -237,7 +237,9 @@ extension TransferEngine {
         register.waitForPlace(transfer)
     }
 
-    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
+    /// Requests no more bytes of a job until it is resumed.
+    /// A running job gives its place back if a later request can continue the download. Otherwise
+    /// it keeps the place.
     func pause(_ id: Int) {
         guard let transfer = register.transfers[id], !transfer.isPaused else { return }
         transfer.isPaused = true

@@ -54,7 +54,9 @@ final class TransferLoop: Sendable {
     /// Wakes the loop, so that the observer gets a turn.
     func wake() { inbox.signal.raise() }
 
-    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
+    /// Requests no more bytes of a job until it is resumed.
+    /// A running job gives its place back if a later request can continue the download. Otherwise
+    /// it keeps the place.
     func pause(_ id: Int) { inbox.post(.pause(id)) }
 
     /// Resumes a paused job.

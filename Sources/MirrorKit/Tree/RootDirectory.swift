@@ -276,7 +276,7 @@ extension Target {
         String(joining: ".", name.prefix(bytes: 160), ".mirror-", randomHex(16))
     }
 
-    /// Returns a path beside the target with such a short-lived name.
+    /// Returns a path beside the target whose last component is a `freshHiddenName()`.
     func freshHiddenPath() -> String { String(joining: folder, "/", freshHiddenName()) }
 
     /// Whether a file name has the form of `freshHiddenName`.
