@@ -5,8 +5,8 @@ internal import MirrorSystem
 
 /// The file of an unfinished download, held open; closed when the last reference goes.
 ///
-/// It is thread-safe as pwrite(2) and pread(2) are, because no position is shared. The callers that
-/// write and the callers that cut must agree on the order between themselves.
+/// The class is thread-safe as pwrite(2) and pread(2) are, because no position is shared. Callers
+/// that write and callers that cut must agree on the order among themselves.
 final class PartFile: Sendable {
     /// The file name in `tmp/`.
     let name: String
@@ -15,7 +15,7 @@ final class PartFile: Sendable {
     /// The open descriptor, for calls that this type does not provide.
     var descriptor: Int32 { file.number }
 
-    /// Takes over an open descriptor.
+    /// Makes a part's file from an open descriptor, which this object closes.
     init(name: String, descriptor: Int32) {
         self.name = name
         file = Descriptor(owning: descriptor)
@@ -37,8 +37,8 @@ final class PartFile: Sendable {
         try file.write(bytes, at: offset, path: path)
     }
 
-    /// Reads back bytes that were just written, into a buffer that can hold them. Throws `EBADMSG`
-    /// when the file holds other bytes.
+    /// Reads back bytes that were just written, into a buffer that can hold them.
+    /// Throws `EBADMSG` if the file holds other bytes.
     func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer
@@ -46,7 +46,7 @@ final class PartFile: Sendable {
         try file.confirm(bytes, at: offset, with: buffer, path: path)
     }
 
-    /// Reads bytes at an offset; returns fewer than the buffer holds only at the end.
+    /// Reads bytes at an offset. Returns fewer than the buffer holds only at the file's end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
         -> Int
     {
@@ -58,19 +58,18 @@ final class PartFile: Sendable {
         try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
     }
 
-    /// Starts writing bytes to the disk, without waiting for the end of the write
-    /// (sync_file_range(2)).
+    /// Starts writing bytes to the disk (sync_file_range(2)). Does not wait until they are written.
     ///
-    /// The later flush that does wait then has little left to do. The call promises nothing; the
-    /// later flush reports errors.
+    /// The later flush, which waits, then has little left to do. This call promises nothing, and
+    /// the later flush reports errors.
     func startWriteback(_ range: Range<Int64>) {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }
 
     /// Releases pages that are on the disk (posix_fadvise(2)); other pages stay in memory.
     ///
-    /// The call does not wait for those. A wait by sync_file_range(2) would consume a disk error
-    /// that the flush before a promotion must report.
+    /// The call does not wait until the other pages are written. A wait by sync_file_range(2) would
+    /// consume a disk error that the flush before a promotion must report.
     func release(_ range: Range<Int64>) {
         _ = posix_fadvise(
             file.number, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
@@ -78,9 +77,9 @@ final class PartFile: Sendable {
 
     /// Reserves space for bytes that are about to be written, without making the file longer.
     ///
-    /// It uses fallocate(2) with `FALLOC_FL_KEEP_SIZE`. ext4 then writes the bytes in half of the
-    /// time that it needs to find space page by page. This call ignores an error, because the write
-    /// fails with it anyway.
+    /// The call is fallocate(2) with `FALLOC_FL_KEEP_SIZE`. ext4 then writes the bytes in half of
+    /// the time that it needs to find space page by page. An error is ignored, because the later
+    /// write fails with the same error.
     func reserve(_ range: Range<Int64>) {
         guard FileSystemKind(of: file).gainsByReserving else { return }
         _ = linux_reserve(file.number, range.lowerBound, Int64(range.count))
@@ -89,16 +88,16 @@ final class PartFile: Sendable {
 
 /// Stores the parts of the transfer loop, in the tree's `tmp/` and in the index.
 ///
-/// Several threads call it; implementations are quick and thread-safe.
+/// Several threads call the methods. Implementations are quick and thread-safe.
 protocol PartStore: Sendable {
     /// Creates an empty part: first its row, then its file.
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile
-    /// Opens the part of a row; nil when there is no such regular file.
+    /// Opens the part of a row. Returns nil if the part is no regular file, or does not exist.
     func open(_ record: PartRecord) throws(MirrorError) -> PartFile?
     /// Writes the changed values of a part (total, provenances, runs) into its row.
     func update(_ record: PartRecord) throws(MirrorError)
-    /// Logs that the part holds the bytes of a milestone; its length counts from `start`.
+    /// Logs that the part holds the bytes of a milestone, whose length counts from `start`.
     func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError)
-    /// Removes the file and the row.
+    /// Removes the part's file and its row.
     func discard(part name: String) throws(MirrorError)
 }

@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 // The name of a part in `tmp/`: the target's name, a key, and `.part`.
 //
-// The key is derived from the target, from the identity of the bytes, and from a random
+// The key is derived from the target, from the identity of the bytes, and from random bytes, the
 // generation. So a part of another version has another name. After a crash between the index and
 // the file, a row can never refer to the bytes of another part.
 
@@ -11,17 +11,17 @@ extension PartRecord {
     /// Maximum number of bytes of the target's name that are kept.
     static let longestStem = 160
 
-    /// A name that no part had before.
+    /// Returns a name that no part had before.
     static func freshName(for target: Target, identity: PartIdentity) -> String {
         name(for: target, identity: identity, generation: randomBytes(keyLength))
     }
 
-    /// A name for bytes that no later run resumes; its key is random and derived from nothing.
+    /// Returns a name for a file that no later run resumes. The key is random.
     static func passingName(for target: Target) -> String {
         name(for: target, key: randomHex(keyLength))
     }
 
-    /// The name of one generation.
+    /// Returns the name of a part, from its target, the identity of its bytes, and random bytes.
     static func name(
         for target: Target, identity: PartIdentity, generation: [UInt8]
     ) -> String {

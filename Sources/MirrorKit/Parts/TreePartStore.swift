@@ -5,16 +5,16 @@ internal import MirrorSystem
 
 /// The parts of a tree: files in `tmp/`, rows in the index.
 ///
-/// A row is committed before its file is made. A file without a row is therefore a leftover that
-/// any run may remove, and no file is taken for a part unless a row says so.
+/// A row is committed before its file is made. So a file without a row is a leftover that any run
+/// may remove. Only a row makes a file a part.
 final class TreePartStore: PartStore {
     private let root: RootDirectory
     private let index: Index
-    /// The paths of parts that an unfinished set is made of.
+    /// The paths of parts that an unfinished set needs.
     private let promised: Set<[UInt8]>
 
-    /// Keeps parts under a root; the caller holds the root's lock. Parts that are promised to an
-    /// unfinished set are not discarded.
+    /// Makes a store for a root, whose lock the caller holds.
+    /// Parts that are promised to an unfinished set are not discarded.
     init(root: RootDirectory, index: Index, promised: Set<[UInt8]> = []) {
         self.root = root
         self.index = index
@@ -94,10 +94,10 @@ final class TreePartStore: PartStore {
         }
     }
 
-    /// The path of a part, relative to the root.
+    /// Returns the path of a part, relative to the root.
     static func path(of name: String) -> String { "tmp/" + name }
 
-    /// The path of a file whose bytes no later run resumes.
+    /// Returns a new path for a file that no later run resumes.
     static func passingPath(for target: Target) -> String {
         path(of: PartRecord.passingName(for: target))
     }

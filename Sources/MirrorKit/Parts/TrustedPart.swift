@@ -5,30 +5,31 @@ internal import MirrorSystem
 /// The verified bytes of an interrupted part, with the digests that continue from there.
 ///
 /// Size, age and boot id prove nothing after a power cut: a file can have its length and not its
-/// bytes. So the part is read from its start and compared with the digests that the index logged.
-/// The bytes beyond the last matching digest are cut off. The reading is not extra work, because
-/// the digest of the whole file needs those bytes anyway. Extents that further connections fetched
-/// are read and compared with their own digests. The bytes between extents do not count, whatever
-/// the file holds there.
+/// bytes. So `establish` reads the part from its start and compares it with the digests in the
+/// index. Bytes beyond the last matching digest are cut off. The read is not extra work, because
+/// the digest of the whole file needs these bytes anyway. Extents that further connections fetched
+/// are compared with their own digests. Bytes between extents do not count, whatever the file holds
+/// there.
 struct TrustedPart: ~Copyable, Sendable {
     /// Number of bytes from the start that are verified.
     private(set) var length: Int64 = 0
-    /// The sha256 of those bytes, to be continued.
+    /// The sha256 of the verified bytes, which a later download continues.
     var sha256 = ByteHasher(.sha256)
-    /// The digest of a second algorithm over the same bytes.
+    /// The digest of a second algorithm over the same bytes. `nil` means that none is wanted.
     var other: ByteHasher?
     /// The verified ranges beyond the front: ascending, and no two overlap.
     private(set) var rangesBeyond: [Range<Int64>] = []
 
-    /// Reads a range of the file; returns false when the file is too short, or when the read was
-    /// cancelled.
+    /// Reads a range of the file.
+    /// Returns false if the file is too short, or if the read was cancelled.
     private typealias Read =
         (_ range: Range<Int64>, _ take: (UnsafeRawBufferPointer) -> Void) throws(Errno) -> Bool
 
     private init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 
-    /// Reads, hashes, and cuts the file. `isCancelled` is called once a MiB. When it returns true,
-    /// the part stays unchanged and the result is nil.
+    /// Reads and hashes the file, and cuts it after the last verified byte.
+    /// `isCancelled` is called once a MiB. If it returns true, the part stays unchanged, and the
+    /// result is nil.
     static func establish(
         _ record: PartRecord, file: PartFile, other: DigestAlgorithm?,
         isCancelled: @escaping () -> Bool = { false }
@@ -61,8 +62,9 @@ struct TrustedPart: ~Copyable, Sendable {
         return part
     }
 
-    /// Extends the verified prefix to an offset. Returns false when the bytes up to there do not
-    /// have the digest, where one is given. A wrong byte spoils every later prefix too.
+    /// Extends the verified prefix to an offset.
+    /// If `digest` is given, returns false when the bytes up to the offset do not have it. A wrong
+    /// byte makes every longer prefix wrong too.
     private mutating func reach(
         _ end: Int64, _ digest: Digest?, _ read: Read
     ) throws(Errno) -> Bool {
@@ -80,7 +82,7 @@ struct TrustedPart: ~Copyable, Sendable {
         return true
     }
 
-    /// Compares an extent with its milestones.
+    /// Compares an extent with its milestones, and adds the verified range.
     private mutating func add(_ extent: Extent, _ read: Read) throws(Errno) {
         // Bytes within the front, or within earlier extents, need no second check.
         guard extent.range.upperBound > max(length, rangesBeyond.last?.upperBound ?? 0) else {
@@ -89,7 +91,7 @@ struct TrustedPart: ~Copyable, Sendable {
         var hasher = ByteHasher(.sha256)
         var end = extent.start
         for milestone in extent.milestones {
-            // A damaged row may say anything.
+            // A damaged row may hold any number, so the sum may overflow.
             let (next, isTooFar) = extent.start.addingReportingOverflow(milestone.length)
             if isTooFar { break }
             if next <= end { continue }
@@ -112,8 +114,8 @@ struct TrustedPart: ~Copyable, Sendable {
             if try !reach(next.upperBound, nil, read) { break }
             rangesBeyond.removeFirst()
         }
-        // This happens only if the file became shorter: a range beyond the front never lies within
-        // the front.
+        // A remaining range within the front means that the file became shorter, so it cannot be
+        // used.
         rangesBeyond.removeAll { $0.lowerBound <= length }
     }
 }

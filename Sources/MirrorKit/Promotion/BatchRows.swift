@@ -1,11 +1,10 @@
 internal import MirrorModel
 
-/// What the index says of works that are promoted together: their intents before anything gets its name,
-/// and their rows afterwards.
+/// Writes the index for works that are promoted together: intents before, and rows afterwards.
 ///
-/// A name that a server chose is proposed, and settled, together with its intent.
+/// A name that a server chose is proposed together with its intent, and settled together with it.
 enum BatchRows {
-    /// Writes the intents of staged files, and keeps their numbers with these.
+    /// Writes the intents of staged files, and stores each intent's number in its file.
     static func intend(
         _ staged: [StagedFile], in database: inout Database
     ) throws(IndexError) {
@@ -15,7 +14,8 @@ enum BatchRows {
         }
     }
 
-    /// Forgets the intents, except those of works that are not settled.
+    /// Removes the intents of staged files, except those of unsettled works.
+    /// `unsettled` has the positions of these works.
     static func forget(
         _ staged: [StagedFile?], except unsettled: Set<Int>, in database: inout Database
     ) throws(IndexError) {
@@ -29,8 +29,8 @@ enum BatchRows {
         }
     }
 
-    /// Writes what becomes of the row of each work that went through; returns the targets of rows that
-    /// are gone, so that nothing could be confirmed.
+    /// Writes or removes the row of each work that succeeded.
+    /// Returns the targets of confirmations whose rows no longer exist, by the works' positions.
     static func write(
         _ group: PromotionBatch, to database: inout Database
     ) throws(IndexError) -> [Int: Target] {
@@ -40,7 +40,8 @@ enum BatchRows {
                 if !group.unsettled.contains(at) {
                     try complete(item, &database)
                 } else if case .part(let name, _) = item.promotion.content {
-                    // This name may hold what an exchange brought out, which no transfer continues.
+                    // After an exchange, the part's name may hold the target's old file, which no
+                    // transfer may continue.
                     try database.removePart(named: name)
                 }
                 continue
@@ -61,13 +62,13 @@ enum BatchRows {
         return vanished
     }
 
-    /// Writes the row of a promotion that went through, and forgets what led to it.
+    /// Writes the row of a promotion that succeeded, and removes the row of its part or source.
     private static func complete(
         _ item: StagedFile, _ database: inout Database
     ) throws(IndexError) {
         guard let stamp = item.placed?.stamp else { return }
         try database.put(item.promotion.record, stamp: stamp)
-        // Only what had a name beside the target was noted, and nothing without one has a part.
+        // A file that was staged without a name has no part and no hidden name.
         if item.isUnnamed { return }
         if !PathText.isFolder(Area.tmp.rawValue, of: item.path) {
             try database.forgetHiddenFile(item.path)
@@ -82,9 +83,11 @@ enum BatchRows {
 }
 
 extension Confirmed {
-    /// Writes the row; returns false where the target has none any more, and the file is not adopted.
+    /// Writes the row of a confirmation.
+    /// Returns false if the target has no row any more. An adoption makes the row in that case.
     ///
-    /// - Parameter restamped: the file's stamp since its mode was set.
+    /// - Parameter restamped: the file's stamp after its mode was set. `nil` means that the mode
+    ///   was not set.
     fileprivate func write(
         to database: inout Database, restamped: FileStamp?
     ) throws(IndexError) -> Bool {
@@ -99,16 +102,16 @@ extension Confirmed {
     }
 }
 
-/// The rows of a promoted set besides those of its new files.
+/// The changes of the index for a promoted set, besides the rows of its new files.
 struct SetRows: Sendable {
     /// The journal's number.
     let journal: Int64
-    /// Orphans that left with the old set.
+    /// The orphans that were removed together with the old files of the set.
     var removed: [Target] = []
-    /// Files that stayed, by their paths, with the stamps that they have in the new folder.
+    /// The files that stayed, by their paths, with their stamps in the new folder.
     var restamped: [(path: String, stamp: FileStamp)] = []
 
-    /// Writes them; a journal that is not settled stays for the next run.
+    /// Writes the changes. The journal of an unsettled set stays for the next run.
     func write(to batch: inout Database, isSettled: Bool) throws(IndexError) {
         for target in removed { try batch.removeRecord(of: target) }
         for file in restamped { try batch.setStamp(file.stamp, ofFileAt: file.path) }

@@ -5,24 +5,25 @@ internal import MirrorSystem
 
 /// How a batch reaches the disk: one syncfs(2) for all of it, or one flush for each file.
 ///
-/// A group flush is used for many files, on file systems and kernels that report its errors, for
-/// what lies on the root's own file system. Everything else is flushed file by file.
+/// A group flush is one syncfs for many files on the root's own file system. It requires a file
+/// system and a kernel that report its errors. All other files are flushed one by one.
 struct DurableFlush: Sendable {
     /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16
 
-    /// The greatest number of files of a batch. With fewer, a flush serves too few; with more, the bodies
-    /// that wait fill the memory for bodies, and the transfers wait for the disk.
+    /// The greatest number of works of a batch.
+    /// With fewer works, a flush serves too few files. With more, the waiting bodies fill the
+    /// memory for bodies, and the transfers wait for the disk.
     static let mostInBatch = 256
 
     /// The file system that a group flush writes out.
     let device: UInt64
-    /// Whether its errors would be reported.
+    /// Whether a group flush would report errors, so that it may be used.
     let allowsGroup: Bool
     private let root: RootDirectory
     private let probe: PromotionProbe
 
-    /// Judges a root's file system.
+    /// Finds out whether a root's file system and the kernel allow a group flush.
     init(root: RootDirectory, probe: PromotionProbe) throws(Errno) {
         self.root = root
         self.probe = probe
@@ -33,16 +34,16 @@ struct DurableFlush: Sendable {
         greatestBatch = min(DurableFlush.mostInBatch, max(4, Descriptor.limit / 16))
     }
 
-    /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of
-    /// the folder in which its own was made.
+    /// Maximum number of works in a batch.
+    /// Each work may keep two descriptors open: its file, and the parent of a new folder for that
+    /// file.
     let greatestBatch: Int
 
-    /// How many folders in which folders were made may wait, with a descriptor each, for the flush of the
-    /// batch that they are of.
+    /// Maximum number of unflushed parents of new folders. Each of them keeps a descriptor open.
     private static let mostMadeFolders = max(16, Descriptor.limit / 8)
 
-    /// Flushes the folders in which folders were made, where they are too many to wait: in a deep tree,
-    /// each file may have made many.
+    /// Flushes the parents of new folders, if too many of them wait for the flush of the batch.
+    /// In a deep tree, each file may make many folders.
     func flushManyMadeFolders() throws(Errno) {
         guard root.unflushedFolderCount >= DurableFlush.mostMadeFolders else { return }
         let made = root.takeUnflushedFolders()
@@ -53,14 +54,15 @@ struct DurableFlush: Sendable {
     /// Whether a batch of this many works is flushed as a group.
     func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
 
-    /// Writes out the root's whole file system. Its descriptor is as old as the run, so an error of
-    /// anything that the run wrote is reported; it is final.
+    /// Writes out the root's whole file system (syncfs(2)).
+    /// The root's descriptor is as old as the run, so syncfs reports every failed write of the run.
+    /// Such an error is final.
     func flushGroup() throws(Errno) {
         if let error = probe.flushError() { throw error }
         try retrying("syncfs", root.path) { linux_syncfs(root.descriptor.number) }
     }
 
-    /// Flushes folders in which folders were made, except those that a group flush writes out.
+    /// Flushes the parents of new folders, except those that a group flush writes out.
     func flush(_ made: [Descriptor], besideGroup hasGroup: Bool) throws(Errno) {
         for folder in made {
             if hasGroup, try folder.status(path: root.path).device == device { continue }
@@ -69,11 +71,11 @@ struct DurableFlush: Sendable {
     }
 }
 
-/// The folders that a batch changes: they stay open, and are flushed once they have changed.
+/// The folders that a batch works in. They stay open, and the changed ones are flushed later.
 struct TouchedFolders {
     /// The folders that are open.
     var cache: FolderCache
-    /// Those whose entries changed, by their paths.
+    /// The folders whose entries changed, by their paths.
     private var touched: [[UInt8]: String] = [:]
 
     init(_ root: RootDirectory) { cache = FolderCache(root) }
@@ -84,10 +86,10 @@ struct TouchedFolders {
     /// Notes that a folder's entries changed.
     mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
 
-    /// Notes that a name changed.
+    /// Notes that the entries of a path's folder changed.
     mutating func touch(folderOf path: String) { touch(PathText.folder(of: path)) }
 
-    /// Flushes renames and removals, except those on a file system that was flushed as a whole.
+    /// Flushes the changed folders, except those on a file system that was flushed as a whole.
     mutating func flush(besides device: UInt64?) throws(Errno) {
         for path in touched.values {
             let folder: FolderCache.Folder
@@ -100,7 +102,7 @@ struct TouchedFolders {
         }
     }
 
-    /// Removes the folders above a target that hold nothing more, but no area.
+    /// Removes the empty folders above a target, but no area.
     mutating func removeEmpty(above target: Target) {
         var path = target.folder
         while path.utf8.contains(UInt8(ascii: "/")) {

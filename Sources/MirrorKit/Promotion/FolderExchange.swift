@@ -2,42 +2,43 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Replaces the folder of a set in one step, where nothing else lies in it.
+/// Replaces the folder of a set in one step, if the folder has no other files.
 ///
-/// The new folder is built in `tmp/`: the set's new files are hard links of their parts, and the files
-/// that stay are hard links of what is there. `RENAME_EXCHANGE` of renameat2(2) swaps the two, and the old
-/// folder is emptied. A folder with a file that is not of the set, or one that was edited, is not
-/// exchanged: then the files are renamed one by one.
+/// The new folder is built in `tmp/`. It has hard links of the parts of new files, and hard links
+/// of the files that stay. `RENAME_EXCHANGE` of renameat2(2) swaps the two folders, and the old one
+/// is emptied. A folder with an edited file, or with a file that is not of the set, is not
+/// exchanged. Then the files are renamed one by one.
 struct FolderExchange {
     /// Why a folder cannot be exchanged.
     enum ExchangeError: Error {
-        /// A file in it is not as mirror put it there, or no regular file, or has a name that mirror
-        /// cannot write.
+        /// The folder has an entry that is not as mirror put it there.
+        /// The entry may also be no regular file, or have a name that mirror cannot write.
         case unknownEntry
-        /// It is on another file system than `tmp/`, or spans several.
+        /// The folder is on another file system than `tmp/`, or spans several.
         case otherDevice
-        /// Its mode, owner, group or extended attributes are such that a new folder is not like it.
+        /// A new folder would have another mode, owner or group, or other extended attributes.
         case unlikeFolders
     }
 
-    /// What became of the files in an old folder that were not mirror's.
+    /// The files in an old folder that mirror did not put there, after `settle`.
     struct Foreign {
-        /// The folders that got one back.
+        /// The folders to which a file was moved back.
         var touched: Set<String> = []
-        /// Where those are whose names were taken: under conflict names, or still in `tmp/`.
+        /// The paths of files whose names were taken: conflict names, or names still in `tmp/`.
         var kept: [String] = []
     }
 
-    /// The folder, and the path in `tmp/` where the new one is built; both relative to the root.
+    /// `folder`: the path of the set's folder. `aside`: the path of the new one in `tmp/`.
+    /// Both paths are relative to the root.
     let folder: String
     let aside: String
     private let root: RootDirectory
     private let placement: Placement
     /// The intents of the set's new files, by their targets.
     private let intents: [[UInt8]: PromotionIntent]
-    /// The folders that the new one is made of, by the paths that they have in the old one.
+    /// The folders to build in the new folder, by their paths in the old one.
     private var folders: [(path: String, attributes: FolderAttributes)] = []
-    /// The files that stay, as they were when they got their second names.
+    /// The files that stay, with their stamps before they got their second links.
     private var carried: [(path: String, stamp: FileStamp)] = []
 
     init(
@@ -51,13 +52,15 @@ struct FolderExchange {
 
     // MARK: The new folder
 
-    /// Builds the new folder. Throws what hinders that, and leaves what is built to `remove`.
+    /// Builds the new folder in `tmp/`.
+    /// Throws the reason if the folder cannot be exchanged. The caller then removes the new folder
+    /// with `remove`.
     ///
     /// - Parameters:
     ///   - owners: the manifests of the set.
-    ///   - removals: the paths of the orphans that go.
-    ///   - groupDevice: the file system that a group flush writes out; nil where each folder is flushed
-    ///     by itself.
+    ///   - removals: the paths of the orphans that the set removes.
+    ///   - groupDevice: the file system that a group flush writes out. `nil` means that each folder
+    ///     is flushed by itself.
     mutating func build(
         owners: [String], removals: [String], _ cache: inout FolderCache, groupDevice: UInt64?
     ) throws {
@@ -71,7 +74,8 @@ struct FolderExchange {
         var rows: [[UInt8]: FileStamp] = [:]
         for file in files { rows[Array(file.path.utf8)] = file.stamp }
         let tmp = try cache.make(Area.tmp.rawValue)
-        // A link changes a file's ctime, so nothing is linked where something hinders.
+        // A link changes a file's ctime. So `look` finds every obstacle before the first link is
+        // made.
         try look(into: folder, on: tmp.device, rows, Set(removals.map { Array($0.utf8) }))
         for (path, attributes) in folders {
             let place = try cache.entry(place(of: path))
@@ -98,12 +102,12 @@ struct FolderExchange {
         }
     }
 
-    /// Where the new folder has what the old one has at a path.
+    /// Returns the path in the new folder that corresponds to a path in the old one.
     private func place(of path: String) -> String {
         aside + (String(path.utf8.dropFirst(folder.utf8.count)) ?? "")
     }
 
-    /// Notes the folders and the files that stay. Throws what hinders the exchange.
+    /// Collects the folders, and the files that stay. Throws the reason if no exchange is possible.
     private mutating func look(
         into path: String, on device: UInt64, _ rows: [[UInt8]: FileStamp], _ goes: Set<[UInt8]>
     ) throws {
@@ -129,7 +133,8 @@ struct FolderExchange {
         }
     }
 
-    /// Removes a new folder that was not exchanged: it holds further names of files, and no others.
+    /// Removes a new folder that was not exchanged.
+    /// Its files are second links of other files, so no bytes are lost.
     static func remove(_ path: String, in root: RootDirectory) throws {
         guard let folder = try root.folder(path) else { return }
         for name in try folder.names(path: path) {
@@ -145,8 +150,8 @@ struct FolderExchange {
 
     // MARK: The exchange
 
-    /// Exchanges the two folders, and nothing that is none. Where the old one is gone, the new one takes
-    /// its name.
+    /// Swaps the old and the new folder. Throws if either of them is no folder.
+    /// If the old folder is gone, the new one takes its name.
     func exchange(_ cache: inout FolderCache) throws(Errno) {
         let new = try cache.entry(aside)
         let (parent, name) = FolderCache.split(folder)
@@ -159,11 +164,12 @@ struct FolderExchange {
         cache.drop()
     }
 
-    /// The stamps of the files that stay: one name less changes a file's ctime.
+    /// Returns the stamps of the files that stay.
+    /// A file's ctime changes when it loses the link in the old folder.
     func stamps(_ cache: inout FolderCache) -> [(path: String, stamp: FileStamp)] {
         var stamps: [(path: String, stamp: FileStamp)] = []
         for (path, stamp) in carried {
-            // Without its stamp, the next run reads the file.
+            // If a file has no stamp in the result, the next run reads the file.
             if let now = try? cache.entry(path).status()?.stamp, now.isSameVersion(as: stamp) {
                 stamps.append((path, now))
             }
@@ -173,14 +179,14 @@ struct FolderExchange {
 
     // MARK: The old folder
 
-    /// Empties and removes what is in `tmp/`: the old folder, or the new one where the files were renamed
-    /// in the end.
+    /// Empties and removes the folder in `tmp/`: the old one, or a new one that was not exchanged.
     ///
-    /// A file that has the same name in the set's folder, or is a version of mirror's, goes. Any other was
-    /// put there since the look: it gets its name in the set's folder, or a conflict name.
+    /// A file that is also linked in the set's folder, or that is a version of mirror's, is
+    /// removed. Any other file was put there after the check. It gets its name in the set's folder,
+    /// or a conflict name. Returns these other files.
     func settle() throws -> Foreign {
         var foreign = Foreign()
-        // A program that has the folder open may put files into it as long as it is there.
+        // A program that has the folder open may put files into it until the folder is removed.
         for _ in 1...8 {
             try settle(aside, beside: folder, &foreign)
             guard try root.folder(aside) != nil else { return foreign }
@@ -215,7 +221,7 @@ struct FolderExchange {
         try? root.removeFolder(out)
     }
 
-    /// Gives a file its name in the set's folder, or a conflict name; otherwise it stays where it is.
+    /// Moves a file to its name in the set's folder, or to a conflict name, or leaves it in place.
     private func giveBack(
         _ entry: DirectoryEntry, to path: String, _ foreign: inout Foreign
     ) throws {
@@ -224,7 +230,7 @@ struct FolderExchange {
             let place = DirectoryEntry(folder: try root.makeFolder(folder), name: name, path: path)
             foreign.touched.insert(folder)
             do throws(Errno) { return try entry.renameToFree(place) } catch {
-                // A name that is no target's cannot have a conflict name.
+                // A path that is no valid target cannot have a conflict name.
                 guard error.number == EEXIST, let target = try? Target(path) else { throw error }
                 let given = try ConflictCopy.give(
                     to: entry, beside: place, target: target, now: placement.now)
@@ -237,7 +243,7 @@ struct FolderExchange {
         }
     }
 
-    /// Whether a file is a version of mirror's, by the path that it has, or had, in the set's folder.
+    /// Whether a file is a version of mirror's. `entry.path` is the path in the set's folder.
     private func isOurs(_ entry: DirectoryEntry, _ status: FileStatus) throws -> Bool {
         guard status.isFile, let target = try? Target(entry.path) else { return false }
         if let intent = intents[Array(entry.path.utf8)] {
@@ -249,7 +255,7 @@ struct FolderExchange {
 }
 
 extension RootDirectory {
-    /// Opens a folder; nil where there is none.
+    /// Opens a folder. Returns nil if no folder is at the path.
     func folder(_ path: String) throws(Errno) -> Descriptor? {
         do throws(Errno) { return try openFolder(path) } catch {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
@@ -266,7 +272,7 @@ extension RootDirectory {
 }
 
 extension DirectoryEntry {
-    /// Makes a folder, mode 0755, and opens it; `EEXIST` where the name is taken.
+    /// Makes a folder, mode 0755, and opens it. Throws `EEXIST` if the name is taken.
     fileprivate func makeFolder() throws(Errno) -> Descriptor {
         try retryingLibc("mkdirat", path) { mkdirat(folder.number, name, 0o755) }
         return try open(O_RDONLY | O_DIRECTORY)

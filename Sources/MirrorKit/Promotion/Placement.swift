@@ -4,31 +4,33 @@ internal import MirrorSystem
 
 /// How a target got its new bytes.
 struct Placed {
-    /// The target's file now.
+    /// The stamp of the target's file now.
     var stamp: FileStamp
-    /// Where other people's bytes went.
+    /// The conflict name that a file of another program got.
     var conflict: Target?
-    /// A name of mirror's own that now holds a superseded version; removed once the rename lasts.
+    /// The path of a file of mirror's that is no longer needed. It is removed after the next flush.
     var leftover: String?
 }
 
-/// Gives staged bytes their final name, and never drops bytes that mirror did not put there.
+/// Gives staged bytes their final name, and keeps files that mirror did not put there.
 ///
-/// What is found at the target may have changed since the plan was made, and once more between the
-/// look and the rename: a rename here either cannot replace (`RENAME_NOREPLACE`) or, in Documents,
-/// keeps what came out until it was looked at (`RENAME_EXCHANGE`).
+/// The target may have changed since the plan was made, and again between the check and the rename.
+/// So a rename to a free name cannot replace a file (`RENAME_NOREPLACE`). In Documents, an exchange
+/// (`RENAME_EXCHANGE`) keeps the replaced file until it was checked. In Caches and `tmp`, a rename
+/// replaces the file that was checked before.
 struct Placement {
     let index: Index
     let now: Instant
     let probe: PromotionProbe
 
-    /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionError`.
+    /// Checks the target, and gives the staged file its name. Returns how the target got the bytes.
+    /// Throws `Errno`, `IndexError` or `PromotionError`.
     func place(_ staged: StagedFile, folders: inout FolderCache) throws -> Placed {
         let target = staged.promotion.target
         let entry = try folders.entry(target.path)
         var conflict: Target?
         var unnamed = staged.isUnnamed ? staged.file : nil
-        // Where nothing was, nothing most likely is, and a link to a name that is taken fails.
+        // If the plan saw no file, the name is probably free. If not, the link fails.
         if let unnamed, case .nothing = staged.promotion.expected,
             try unnamed.linkIfFree(to: entry)
         {
@@ -40,7 +42,7 @@ struct Placement {
         {
             throw PromotionError.failed(.changed(staged.path, for: target))
         }
-        // Another program that keeps putting files there wins in the end.
+        // After eight attempts, the promotion fails if another program keeps putting files there.
         for _ in 1...8 {
             guard let there = try entry.status() else {
                 do throws(Errno) {
@@ -56,7 +58,7 @@ struct Placement {
                 return Placed(stamp: try stamp(of: entry, placing: staged), conflict: conflict)
             }
             guard there.isFile else { throw PromotionError.obstructed(target, there) }
-            // Whatever follows needs the file's name.
+            // All further ways rename or remove the staged file, so it needs a name.
             if let file = unnamed { try file.link(to: source) }
             unnamed = nil
             if try isOurs(entry, there, promotion: staged.promotion) {
@@ -77,7 +79,8 @@ struct Placement {
         throw Errno(number: EBUSY, call: "renameat2", path: target.path)
     }
 
-    /// Puts the staged bytes over a file that may go; nil when it was gone already.
+    /// Replaces a file that may be removed with the staged file.
+    /// Returns nil if the file is gone already.
     private func replace(
         _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
         at source: DirectoryEntry
@@ -100,7 +103,8 @@ struct Placement {
         return try settle(source, there, staged, entry)
     }
 
-    /// Keeps the existing file under a second name while the new bytes replace it.
+    /// Keeps the existing file under a second name while the staged file replaces it.
+    /// Returns nil if the existing file is gone already, or if the staged file has no `aside`.
     private func replaceWithoutExchange(
         _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
         at source: DirectoryEntry
@@ -116,7 +120,7 @@ struct Placement {
         }
         guard probe.goesOn(.setAside) else { throw PromotionError.stopped }
         do throws(Errno) { try source.replace(entry) } catch {
-            // What cannot be put back now is put back by the next run.
+            // If the old file cannot be put back now, the next run does it.
             if (try? entry.status()) == nil {
                 try? aside.renameToFree(entry)
             } else {
@@ -127,7 +131,8 @@ struct Placement {
         return try settle(aside, there, staged, entry)
     }
 
-    /// Looks at the file that the exchange brought out: mirror's own is removed, any other gets a name.
+    /// Checks the file that was replaced. It is removed later if it is mirror's own.
+    /// Any other file gets a conflict name.
     private func settle(
         _ out: DirectoryEntry, _ there: FileStatus, _ staged: StagedFile, _ entry: DirectoryEntry
     ) throws -> Placed {
@@ -154,8 +159,8 @@ struct Placement {
         }
     }
 
-    /// Whether a file holds the version that the index says mirror put at the target; it is read
-    /// when its stamp does not say so already.
+    /// Whether a file holds the version that the index says mirror put at the target.
+    /// The file is read unless its stamp already proves it.
     func isKnown(_ entry: DirectoryEntry, _ status: FileStatus, target: Target) throws
         -> Bool
     {
@@ -172,7 +177,8 @@ struct Placement {
         try there.stamp.size == record.stamp.size && sha256(of: entry) == record.sha256
     }
 
-    /// Takes the file that is there for the target, because it has the bytes that were to come.
+    /// Keeps the file at the target, because it has the wanted bytes already.
+    /// The staged file is then no longer needed.
     private func adopt(
         _ entry: DirectoryEntry, _ there: FileStatus, instead staged: StagedFile
     ) throws -> Placed {
@@ -194,7 +200,8 @@ struct Placement {
         return staged.recordedStamp(of: status.stamp)
     }
 
-    /// The digest of a file; nil if it cannot be read, so that it is no known version.
+    /// Returns the digest of a file.
+    /// Returns nil if the file cannot be read, so that it counts as no known version.
     private func sha256(of entry: DirectoryEntry) throws(Errno) -> Digest? {
         do throws(Errno) {
             return try FileDigests.compute(
@@ -207,15 +214,15 @@ struct Placement {
 }
 
 extension FileStamp {
-    /// Whether a rename or a link is all that happened to a file: those change only its ctime.
+    /// Whether a file changed only by renames or links, which change only its ctime.
     func isSameVersion(as other: FileStamp) -> Bool {
         inode == other.inode && size == other.size && modified == other.modified
     }
 }
 
 extension ConflictCopy {
-    /// Renames a file, which may be in another folder, to the first free conflict name beside a
-    /// target; gives that name.
+    /// Renames a file, which may be in another folder, to the first free conflict name of a target.
+    /// Returns that name. Throws `PromotionError` if no such name is free.
     static func give(
         to entry: DirectoryEntry, beside place: DirectoryEntry, target: Target, now: Instant
     ) throws -> Target {

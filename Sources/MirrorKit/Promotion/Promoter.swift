@@ -4,17 +4,19 @@ internal import Synchronization
 
 /// The thread that gives verified bytes their final names, many at a time.
 ///
-/// Works come in through a mutex-guarded inbox; their receivers hear of a whole batch at once. A failed
-/// flush is final: from then on every work fails with the same error, and nothing is tried again.
+/// Works come in through a mutex-guarded inbox. The receivers get the results of a whole batch at
+/// once. A failed flush is final: from then on every work fails with the same error, and no flush
+/// is tried again.
 final class Promoter: Sendable {
     private let inbox = Mutex(PromotionInbox())
     private let wakeup: WakeSignal
     private let thread = Mutex<NativeThread?>(nil)
     private let environment: PromotionEnvironment
-    /// Sets of earlier runs that must be finished before anything of theirs may change.
+    /// Sets that earlier runs could not finish. Works that would change their files are refused.
     private let unfinished: [UnfinishedSet]
 
-    /// `now` names conflicts; `stop` must be called in the end.
+    /// Makes a promoter. The caller must call `stop` in the end.
+    /// `now` returns the time, which conflict names contain.
     convenience init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
         unfinished: [UnfinishedSet] = []
@@ -23,7 +25,7 @@ final class Promoter: Sendable {
             root: root, index: index, now: now, probe: PromotionProbe(), unfinished: unfinished)
     }
 
-    /// As above, with what a test wants to happen.
+    /// Makes a promoter with a probe, through which a test injects failures.
     init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
         probe: PromotionProbe, unfinished: [UnfinishedSet] = []
@@ -36,8 +38,8 @@ final class Promoter: Sendable {
         } catch { throw MirrorError(error) }
     }
 
-    /// Carries works out, in this order; their receivers hear how they ended, after everything is on
-    /// the disk.
+    /// Queues works, which are carried out in this order.
+    /// Their receivers get the results after everything is on the disk.
     func submit(_ submitted: [PromotionWork]) {
         let works = unfinished.isEmpty ? submitted : refuseUnfinished(submitted)
         let now = ContinuousClock().now
@@ -56,10 +58,10 @@ final class Promoter: Sendable {
         if let refusal { tell(works, refusal) } else if isUrgent { wakeup.raise() }
     }
 
-    /// Starts the thread with the first work; returns why it cannot be started.
+    /// Starts the thread at the first work. Returns the error if no thread can be started.
     ///
-    /// Most runs have no work. And while libcurl is loaded, which the way to the first work is long
-    /// enough for, the system has a new thread wait.
+    /// Most runs have no work. Also, the system delays a new thread while libcurl is loaded, and
+    /// libcurl is ready when the first work comes.
     private func begin(_ inbox: inout PromotionInbox) -> MirrorError? {
         guard !inbox.hasBegun else { return nil }
         do throws(Errno) {
@@ -70,16 +72,16 @@ final class Promoter: Sendable {
         } catch { return MirrorError(error) }
     }
 
-    /// Says that no more works will arrive soon, so that those that wait are promoted now.
+    /// Promotes the waiting works now, because no more works will arrive soon.
     func hurry() {
         inbox.withLock { $0.isHurried = true }
         wakeup.raise()
     }
 
-    /// Has `stop` finish only the batches under way; the next run does the works that wait.
+    /// Makes `stop` finish only the batch under way. The next run does the works that wait.
     func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
 
-    /// Finishes the submitted works and ends the thread; later works fail.
+    /// Finishes the submitted works, and ends the thread. Later works fail.
     func stop() async {
         await withCheckedContinuation { continuation in
             let hasEnded = inbox.withLock { inbox in
@@ -90,11 +92,11 @@ final class Promoter: Sendable {
             }
             if hasEnded { continuation.resume() } else { wakeup.raise() }
         }
-        // It is at its last instruction: nothing is waited for.
+        // The thread is at its last instruction, so this does not block.
         thread.withLock { $0.take() }?.join()
     }
 
-    /// Refuses what concerns an unfinished set; returns the rest.
+    /// Fails the works that concern an unfinished set. Returns the other works.
     private func refuseUnfinished(_ works: [PromotionWork]) -> [PromotionWork] {
         var (reports, rest) = (PromotionReports(), [PromotionWork]())
         for work in works {
@@ -138,7 +140,7 @@ final class Promoter: Sendable {
         }
     }
 
-    /// Promotes works of no set. What is thrown ends them and everything later.
+    /// Promotes works of no set. If the batch throws, these and all later works fail.
     private func promote(_ works: [PromotionWork]) {
         var batch = PromotionBatch(works, in: environment)
         do throws(PromotionError) { try batch.carryOut() } catch {
@@ -165,7 +167,8 @@ final class Promoter: Sendable {
         }
     }
 
-    /// The error of everything that is under way or comes later.
+    /// Returns the error with which all current and later works fail.
+    /// After a failed flush it also removes parts.
     private func cause(of fault: PromotionError) -> MirrorError {
         switch fault {
         case .failed(let error): return error
@@ -176,8 +179,8 @@ final class Promoter: Sendable {
         }
     }
 
-    /// What stopped a set that had begun to change the tree. It ends the run, so that the next one
-    /// goes on with the set before anything else happens.
+    /// Returns the error for a set whose promotion stopped after it had begun to change the tree.
+    /// The error ends the run, so that the next run first goes on with the set.
     private func halfway(_ error: MirrorError, _ set: SetContents) -> MirrorError {
         MirrorError(
             error.code.endsRun ? error.code : .inputOutput,
@@ -187,9 +190,10 @@ final class Promoter: Sendable {
             """, target: error.target)
     }
 
-    /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
-    /// a later run would read it, trust it, and find the flush to succeed. So all parts go, but for
-    /// those that committed sets are made of.
+    /// Removes all parts after a failed flush, except those that committed sets need.
+    ///
+    /// Unflushed bytes are only in the page cache, and look sound there. A later run would read
+    /// them and trust them, and its own flush would succeed.
     private func distrustParts(after error: Errno) {
         guard !error.isNoSpace, let folder = try? environment.root.openFolder(Area.tmp.rawValue)
         else { return }
@@ -197,7 +201,8 @@ final class Promoter: Sendable {
             let all = try database.intents()
             return (all: all, committed: try database.committed(of: all))
         }
-        // Nothing says which of them a set needs, or may be a person's file.
+        // Without the intents, it is unknown which parts a set needs, and which may be a person's
+        // file.
         guard let intents else { return }
         let promised = Set(intents.committed.map { PathText.name(of: $0.staged) })
         let staged = Dictionary(
@@ -205,7 +210,8 @@ final class Promoter: Sendable {
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
         where PartRecord.isName(name) && !promised.contains(name) {
-            // What an exchange brought out under a part's name may be another program's file.
+            // Under a part's name there may be another program's file, which an exchange moved
+            // there.
             let entry = DirectoryEntry(
                 folder: folder, name: name, path: TreePartStore.path(of: name))
             if let inode = staged[name], (try? entry.status())?.stamp.inode != inode { continue }
@@ -229,33 +235,34 @@ final class Promoter: Sendable {
     }
 }
 
-/// What waits for the promotion thread, and when it has waited long enough.
+/// The works that wait for the promotion thread, and when they have waited long enough.
 ///
 /// A batch closes when it is full, when its bytes in memory are many, 200 ms after its first work, or
 /// when the run has no more works. While a batch waits for the disk the next one fills.
 struct PromotionInbox {
     /// Bytes in memory that close a batch.
     static let bytesPerBatch = 32 << 20
-    /// How long the first work of a batch waits for company.
+    /// How long the first work of a batch waits for further works.
     static let patience = Duration.milliseconds(200)
 
     /// What the thread does next.
     enum Decision {
         case promote([PromotionWork])
-        /// Sleeps until a wake-up, for at most this many milliseconds; -1 is without a limit.
+        /// The thread sleeps until a wake-up, for at most this many milliseconds. -1 means no
+        /// limit.
         case wait(milliseconds: Int32)
         case end
     }
 
-    /// Whether there is a thread.
+    /// Whether the thread was started.
     var hasBegun = false
-    /// Whether what waits need not wait for more.
+    /// Whether the waiting works need not wait for further works.
     var isHurried = false
-    /// Whether the thread ends when nothing waits.
+    /// Whether the thread ends when no work waits.
     var isStopping = false
-    /// Whether what waits is dropped when the thread is to end.
+    /// Whether the waiting works are dropped when the thread ends.
     var abandonsAtStop = false
-    /// The tasks that wait for the end.
+    /// The callers of `stop` that wait for the thread's end.
     var waiters: [CheckedContinuation<Void, Never>] = []
     private(set) var hasEnded = false
     private var poison: MirrorError?
@@ -265,13 +272,13 @@ struct PromotionInbox {
     private var sets = 0
     private var firstAt: ContinuousClock.Instant?
 
-    /// Why new works are refused; nil when they are not.
+    /// The error with which new works are refused. `nil` means that new works are accepted.
     var refusal: MirrorError? {
         if let poison { return poison }
         return isStopping ? MirrorError(.cancelled, "The run has ended.") : nil
     }
 
-    /// Takes a work in; says whether there is something new to decide.
+    /// Adds a work. Returns whether the thread has something new to decide.
     mutating func add(
         _ work: PromotionWork, at now: ContinuousClock.Instant, greatest: Int
     ) -> Bool {
@@ -287,7 +294,7 @@ struct PromotionInbox {
         works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || sets > 0
     }
 
-    /// Decides what the thread does next, and hands over a batch that is due.
+    /// Returns what the thread does next: it promotes a batch that is due, waits, or ends.
     mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
         if isStopping, abandonsAtStop { return .end }
         guard let firstAt else {
@@ -297,7 +304,7 @@ struct PromotionInbox {
         let left = now.duration(to: firstAt.advanced(by: PromotionInbox.patience))
         let isDue = isFull(greatest) || isHurried || isStopping || left <= .zero
         guard isDue else {
-            // Rounded up: to wake a moment too early would spin.
+            // The wait is rounded up, because a thread that wakes too early would spin.
             return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)
         }
         var batch = Array(works.prefix(greatest))
@@ -312,14 +319,14 @@ struct PromotionInbox {
         return .promote(batch)
     }
 
-    /// Refuses all later works; returns those that waited.
+    /// Refuses all later works. Returns the works that waited.
     mutating func refuse(_ error: MirrorError) -> [PromotionWork] {
         poison = poison ?? error
         defer { (works, bytes, sets, firstAt) = ([], 0, 0, nil) }
         return works
     }
 
-    /// Notes that the thread ends; returns the callers that waited for it, and the dropped works.
+    /// Notes that the thread ends. Returns the callers that wait for it, and the dropped works.
     mutating func end() -> (
         waiters: [CheckedContinuation<Void, Never>], dropped: [PromotionWork]
     ) {
@@ -329,14 +336,14 @@ struct PromotionInbox {
     }
 }
 
-/// What all promotions of a run work with: the tree, the index, and the way to the disk.
+/// What all promotions of a run share: the tree, the index, and the way to flush.
 final class PromotionEnvironment: Sendable {
     let root: RootDirectory
     let index: Index
     let flush: DurableFlush
     let probe: PromotionProbe
     let unnamed: UnnamedFiles
-    /// The time, after which conflicts are named.
+    /// Returns the time, which conflict names contain.
     let now: @Sendable () -> Instant
 
     init(
@@ -351,7 +358,7 @@ final class PromotionEnvironment: Sendable {
         flush = try DurableFlush(root: root, probe: probe)
     }
 
-    /// The file system that a flush of a whole group of works writes out; nil when each of their files
-    /// is flushed by itself.
+    /// Returns the file system that a group flush of this many works writes out.
+    /// Returns nil if each of their files is flushed by itself.
     func groupDevice(count: Int) -> UInt64? { flush.isGroup(count: count) ? flush.device : nil }
 }

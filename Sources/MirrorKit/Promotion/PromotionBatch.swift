@@ -13,18 +13,24 @@ enum Awaited {
 
 /// Works that are promoted together, in the one order that survives a power cut.
 ///
-/// New bytes are written under names of mirror's own; the index records what is intended, durably; bytes
-/// are flushed; files are renamed; folders are flushed; the index records the rows, durably; only then the
-/// receivers are told. Many files share each flush.
+/// 1. New bytes are written under names of mirror's own.
+/// 2. The index records the intents, durably.
+/// 3. The bytes are flushed.
+/// 4. The files are renamed.
+/// 5. The folders are flushed.
+/// 6. The index records the rows, durably.
+/// 7. The receivers get their results.
 ///
-/// No step undoes what another one promised. Where a name has changed already, a failure leaves the
-/// intent, and the next run settles it. `SetPromotion` takes the same steps for a set.
+/// Many files share each flush. No step undoes what another one promised. If a step fails after a
+/// name has changed, the intent stays, and the next run settles it. `SetPromotion` takes the same
+/// steps for a set.
 struct PromotionBatch {
     let environment: PromotionEnvironment
-    /// The time of its beginning.
+    /// The time at which the batch was made.
     let now: Instant
     let works: [PromotionWork]
-    /// The file system that one flush writes out for all works; nil when each file is flushed by itself.
+    /// The file system that one flush writes out for all works.
+    /// `nil` means that each file is flushed by itself.
     let groupDevice: UInt64?
     var folders: TouchedFolders
     /// Staged files by the position of their work.
@@ -32,9 +38,10 @@ struct PromotionBatch {
     private(set) var checked = CheckedFiles()
     /// Errors by the position of their work.
     private(set) var failures: [Int: MirrorError] = [:]
-    /// What failed after a name had changed: its intent stays, and the next run settles it.
+    /// The positions of works that failed after a name had changed.
+    /// Their intents stay, and the next run settles them.
     private(set) var unsettled: Set<Int> = []
-    /// Works whose failure was told before the batch ended.
+    /// The positions of works whose failure was reported before the batch ended.
     private var told: Set<Int> = []
 
     init(_ works: [PromotionWork], in environment: PromotionEnvironment) {
@@ -46,12 +53,12 @@ struct PromotionBatch {
         groupDevice = environment.groupDevice(count: works.count)
     }
 
-    /// What gives a file its final name.
+    /// Gives files their final names, with the time of this batch.
     var placement: Placement {
         Placement(index: environment.index, now: now, probe: environment.probe)
     }
 
-    /// Tells tests what was reached; throws where they pull the plug.
+    /// Reports a step to tests. Throws `stopped` if a test simulates a power cut there.
     func reached(_ step: PromotionStep) throws(PromotionError) {
         if !environment.probe.goesOn(step) { throw .stopped }
     }
@@ -66,15 +73,15 @@ struct PromotionBatch {
         return item
     }
 
-    /// Looks at the file of a confirmation, and gives it its mode.
+    /// Checks the file of a confirmation, and sets its mode.
     mutating func check(_ confirmed: Confirmed, at: Int) throws(MirrorError) {
         let isByItself = try checked.check(
             confirmed, at: at, folders: &folders.cache, groupDevice: groupDevice)
-        // The program that wrote the file need not have flushed its name either.
+        // The program that wrote the file may not have flushed the folder either.
         if isByItself { folders.touch(confirmed.target.folder) }
     }
 
-    /// Writes the intents of a batch, durably; if that fails, no staged file is placed.
+    /// Writes the intents of a batch, durably. If the write fails, no staged file is placed.
     mutating func intend() throws(PromotionError) {
         guard hasStaged else { return }
         let items = staged.compactMap(\.self)
@@ -90,7 +97,7 @@ struct PromotionBatch {
         }
     }
 
-    /// Removes a file that mirror put there; one that is gone already is no error.
+    /// Removes a file that mirror put there. A missing file is no error.
     mutating func remove(_ removal: Removal) throws(MirrorError) {
         guard let entry = try removable(removal) else { return }
         do throws(Errno) { try entry.unlink() } catch {
@@ -99,8 +106,8 @@ struct PromotionBatch {
         folders.touch(removal.target.folder)
     }
 
-    /// The entry of a file that may be removed; nil where there is none. Throws where it is not the file
-    /// that mirror put there.
+    /// Returns the entry of a file that may be removed. Returns nil if no file is there.
+    /// Throws if the file is not the one that mirror put there.
     mutating func removable(_ removal: Removal) throws(MirrorError) -> DirectoryEntry? {
         let target = removal.target
         do throws(Errno) {
@@ -109,7 +116,7 @@ struct PromotionBatch {
             var isOurs = there.isFile
             if isOurs, removal.stamp != there.stamp {
                 isOurs = try isAsRecorded(entry, target)
-                // Reading it may have taken long: what is removed must still be what was read.
+                // The reading may have taken long, so the file must still be the one that was read.
                 if isOurs { isOurs = try entry.status()?.stamp == there.stamp }
             }
             if isOurs { return entry }
@@ -122,7 +129,7 @@ struct PromotionBatch {
             target: target)
     }
 
-    /// Whether a file has the bytes that its row says, whatever its stamp is.
+    /// Whether a file has the digest that its row says, whatever its stamp is.
     private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
         let row = try? environment.index.read { (database: inout Database) throws(IndexError) in
             try database.record(for: target)
@@ -140,8 +147,9 @@ struct PromotionBatch {
         if item.kind == .move { folders.touch(folderOf: item.path) }
     }
 
-    /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
-    /// what another program had put at the target, so nothing is removed.
+    /// Fails a work whose file could not be placed.
+    /// If a name has changed already, the staged name may hold a file that another program had put
+    /// at the target. Then no file is removed.
     mutating func giveUp(_ at: Int, _ error: MirrorError) {
         guard let item = staged[at], !isUntouched(item) else { return abandon(at, error) }
         failures[at] = error
@@ -150,7 +158,7 @@ struct PromotionBatch {
         folders.touch(item.promotion.target.folder)
     }
 
-    /// Whether the staged name still holds the staged file, and no file was set aside.
+    /// Whether the staged name still holds the staged file, and no old file was set aside.
     private mutating func isUntouched(_ item: StagedFile) -> Bool {
         do {
             let source = try folders.cache.entry(item.path).status()
@@ -160,18 +168,18 @@ struct PromotionBatch {
         } catch { return false }
     }
 
-    /// Abandons a file that has only its staged name.
+    /// Fails a work whose file has only its staged name. Removes the file if it is disposable.
     mutating func abandon(_ at: Int, _ error: MirrorError) {
         failures[at] = error
         guard let item = staged[at], item.isDisposable else { return }
         try? folders.cache.entry(item.path).unlink()
     }
 
-    /// Removes superseded files, which are not needed any more, and folders that they leave empty.
+    /// Removes files that are no longer needed, and folders that removals have left empty.
     mutating func cleanUp() {
         for case let item? in staged {
             guard let placed = item.placed else { continue }
-            // A leftover that cannot be removed is settled by the next run.
+            // If a leftover cannot be removed here, the next run settles it.
             if let path = placed.leftover { try? folders.cache.entry(path).unlink() }
             if case .part(let name, _) = item.promotion.content {
                 try? folders.cache.entry(TreePartStore.path(of: name)).unlink()
@@ -180,15 +188,14 @@ struct PromotionBatch {
         for work in works {
             if case .remove(let removal) = work.task { folders.removeEmpty(above: removal.target) }
         }
-        // Nothing is named any more, and others need descriptors.
+        // No more names change, and others need the descriptors.
         folders.cache.drop()
     }
 
-    /// Writes the rows, and forgets the intents; durably where a receiver is told what holds only while
-    /// the rows last.
+    /// Writes the rows, and removes the intents.
+    /// The write is durable if a receiver gets a result that holds only while the rows last.
     ///
-    /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
-    ///   no set.
+    /// - Parameter setRows: further rows of a set. `nil` means that the works belong to no set.
     mutating func record(setRows: SetRows? = nil) throws(PromotionError) {
         let group = self
         // A set that only removes orphans has no works.
@@ -218,10 +225,10 @@ struct PromotionBatch {
         }
     }
 
-    /// Whether files wait for their names.
+    /// Whether a work has a staged file.
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
-    /// Flushes the new bytes, or the names and the folders above them.
+    /// Flushes what is awaited: the new bytes, or the names and the folders above them.
     mutating func flush(_ awaited: Awaited) throws(PromotionError) {
         do throws(Errno) {
             let made = environment.root.takeUnflushedFolders()
@@ -235,7 +242,7 @@ struct PromotionBatch {
         } catch { throw .unflushed(error) }
     }
 
-    /// Whether there is something to flush.
+    /// Whether there are bytes or names to flush.
     private func hasChanged(_ awaited: Awaited) -> Bool {
         switch awaited {
         case .bytes: hasStaged || checked.hasOpened
@@ -247,7 +254,7 @@ struct PromotionBatch {
         guard hasChanged(.bytes) else { return }
         if !isShared, let error = environment.probe.flushError() { throw error }
         for case let item? in staged {
-            // Not fdatasync: the mode and the times must last too.
+            // fdatasync(2) does not suffice, because the mode and the times must last too.
             if item.needsFlush { try item.file?.flush(path: item.path) }
         }
         try checked.flush(beneath: environment.root)
@@ -257,8 +264,8 @@ struct PromotionBatch {
 // MARK: Works of no set
 
 extension PromotionBatch {
-    /// Takes all steps; in the end each work has been told how it ended. Throws what ends every later
-    /// batch too.
+    /// Takes all steps. In the end, the receiver of each work has its result.
+    /// Throws an error that ends every later batch too.
     mutating func carryOut() throws(PromotionError) {
         try stage()
         try reached(.staged)
@@ -277,13 +284,13 @@ extension PromotionBatch {
         tell()
     }
 
-    /// Works that do not know yet how they ended.
+    /// The works whose results were not reported yet.
     var untold: [PromotionWork] {
         works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
     }
 
-    // In the order of submission: a copy is made before its source is removed. A failure is told at
-    // once: when the disk is full, the run asks for nothing more.
+    // Works are staged in the order of submission, so a copy is made before its source is removed.
+    // A failure is reported at once: when the disk is full, the run then starts no more transfers.
     private mutating func stage() throws(PromotionError) {
         var staging = Staging(
             index: environment.index, groupDevice: groupDevice, unnamed: environment.unnamed)
@@ -307,7 +314,7 @@ extension PromotionBatch {
         }
     }
 
-    /// Gives everything its final name.
+    /// Gives every staged file its final name.
     private mutating func place() throws(PromotionError) {
         let placement = placement
         for at in staged.indices {
@@ -326,7 +333,7 @@ extension PromotionBatch {
         }
     }
 
-    /// Tells each work how it ended.
+    /// Reports to each receiver how its works ended.
     private func tell() {
         var reports = PromotionReports()
         for at in works.indices {
@@ -352,25 +359,26 @@ extension PromotionBatch {
     }
 }
 
-/// The files of confirmations, each looked at once more before anything is promised.
+/// The files of confirmations, each checked once more before its row is written.
 ///
-/// Those that others wrote, and those that get another mode, need more than a row: they are flushed
-/// before it is written.
+/// A file that another program wrote, or that gets another mode, is flushed before its row is
+/// written.
 struct CheckedFiles {
-    /// Whether a file may have to be flushed, even one that was not as it should be.
+    /// Whether a file was opened that may need a flush, even if the check of the file failed.
     private(set) var hasOpened = false
-    /// Files that must be flushed by themselves; those with another mode must be flushed in whole.
+    /// The files that must be flushed by themselves. A new mode needs fsync(2), not fdatasync(2).
     private var unflushed: [(file: Descriptor, hasNewMode: Bool)] = []
-    /// Stamps of files that were given another mode, by the position of their work.
+    /// The stamps of files that were given another mode, by the position of their work.
     private var stamps: [Int: FileStamp] = [:]
 
-    /// The stamp of a work's file since its mode was set; nil where it has the mode that it had.
+    /// Returns the stamp of a work's file after its mode was set. Returns nil if it was not set.
     func stamp(of at: Int) -> FileStamp? { stamps[at] }
 
-    /// Looks at the file of a work, and gives it its mode. Returns whether no group flush writes out
-    /// its name.
+    /// Checks the file of a work, and sets its mode.
+    /// Returns whether the file's folder must be flushed by itself.
     ///
-    /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
+    /// - Parameter groupDevice: the file system that a group flush writes out. `nil` means that
+    ///   there is no group flush.
     mutating func check(
         _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
     ) throws(MirrorError) -> Bool {
@@ -378,7 +386,7 @@ struct CheckedFiles {
         do throws(Errno) {
             let entry = try folders.entry(target.path)
             if !confirmed.isOfOthers, confirmed.mode == nil {
-                // Hours may have passed since the plan looked at it.
+                // Hours may have passed since the plan looked at the file.
                 let there = try entry.status()
                 if there?.isFile == true, there?.stamp == confirmed.seen { return false }
             }
@@ -401,7 +409,8 @@ struct CheckedFiles {
         } catch {
             switch error.number {
             case ENOENT: throw .changedSincePlan(target, isGone: true)
-            // A link or a pipe may be in its place or its folder's, or its mode was changed.
+            // A link or a pipe may be in place of the file or its folder, or the file's mode was
+            // changed.
             case ESTALE, ELOOP, ENOTDIR, ENXIO, EACCES:
                 throw .changedSincePlan(target, isGone: false)
             default: throw MirrorError(error, target: target)
@@ -409,11 +418,12 @@ struct CheckedFiles {
         }
     }
 
-    /// Whether a file has other times than the plan saw, and the same bytes.
+    /// Whether a file has other times than the plan saw, but the same bytes.
     ///
     /// The row keeps the old times, so the next run reads the file again. The result is false for
-    /// an adoption, which needs the stamp that was seen. With a new mode, it is false if more than
-    /// the ctime changed. It is also false if the file changes while it is read.
+    /// an adoption, which needs the stamp that was seen. With a new mode, the result is false if
+    /// more than the ctime changed. It is also false if the file changes while this method reads
+    /// it.
     private func isTouched(
         _ file: Descriptor, _ status: FileStatus, _ confirmed: Confirmed
     ) throws(Errno) -> Bool {
@@ -431,7 +441,7 @@ struct CheckedFiles {
     /// Flushes the files that no group flush writes out.
     mutating func flush(beneath root: RootDirectory) throws(Errno) {
         for (file, hasNewMode) in unflushed {
-            // fdatasync(2) need not write a mode.
+            // fdatasync(2) need not write a mode, so a new mode needs fsync(2).
             if hasNewMode {
                 try file.flush(path: root.path)
             } else {

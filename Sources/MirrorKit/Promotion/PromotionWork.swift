@@ -4,41 +4,42 @@ internal import MirrorSystem
 /// One task of the promotion thread, and the receiver of its result.
 struct PromotionWork: Sendable {
     enum Task: Sendable {
-        /// Verified bytes get their final name.
+        /// Gives verified bytes their final name.
         case promote(Promotion)
-        /// A set gets its final names, all of it or nothing.
+        /// Gives all files of a set their final names, or none.
         case promoteSet(SetContents)
-        /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
+        /// Changes a row and not the file: after a 304, or if the file's bytes were found to be
+        /// right.
         case confirm(Confirmed)
-        /// A file that mirror put there, unchanged since, goes with its row.
+        /// A file that mirror put there, unchanged since, is removed with its row.
         case remove(Removal)
     }
 
     let task: Task
-    /// What the receiver knows it by.
+    /// The number by which the receiver knows the work.
     let number: Int
     let receiver: any PromotionReceiver
 
-    /// Takes a task, its number, and the receiver of its result.
+    /// Makes a work from a task, its number, and the receiver of its result.
     init(task: Task, number: Int, receiver: any PromotionReceiver) {
         self.task = task
         self.number = number
         self.receiver = receiver
     }
 
-    /// The bytes that wait in memory for it.
+    /// How many bytes wait in memory for this work.
     var bytesInMemory: Int {
         if case .promote(let promotion) = task { return promotion.bytesInMemory }
         return 0
     }
 
-    /// The set that it promotes; nil for the work of one file.
+    /// The set that the work promotes. `nil` means that the work is for one file.
     var set: SetContents? {
         if case .promoteSet(let set) = task { return set }
         return nil
     }
 
-    /// How a work ended that did not succeed.
+    /// Returns the end of this work after an error.
     func failed(_ error: MirrorError) -> PromotionEnd {
         switch task {
         case .promote(let promotion): PromotionEnd(number, .promoted(promotion, .failed(error)))
@@ -49,21 +50,21 @@ struct PromotionWork: Sendable {
     }
 }
 
-/// Hears how works of the promotion ended, on that thread: it passes things on, and is quick.
+/// Receives the results of works, on the promotion thread. An implementation must return quickly.
 protocol PromotionReceiver: AnyObject, Sendable {
-    /// These works have ended; everything that they did is on the disk.
+    /// Receives the ends of works. Everything that these works did is on the disk.
     func promoted(_ ends: [PromotionEnd])
 }
 
 /// How a work of the promotion ended.
 struct PromotionEnd: Sendable {
     enum Result: Sendable {
-        /// What became of a promotion.
+        /// A promotion ended with this result.
         case promoted(Promotion, PromotionResult)
         case confirmed
         indirect case notConfirmed(MirrorError)
         indirect case removed(MirrorError?)
-        /// What became of a set.
+        /// The promotion of a set ended with this result.
         case set(SetContents, SetResult)
     }
 
@@ -76,7 +77,7 @@ struct PromotionEnd: Sendable {
     }
 }
 
-/// Ends of works on their way to their receivers, those of each together.
+/// Collects the ends of works, and delivers them together to each receiver.
 struct PromotionReports {
     private var reports: [(receiver: any PromotionReceiver, ends: [PromotionEnd])] = []
 
@@ -95,14 +96,15 @@ struct PromotionReports {
 
 /// Why a promotion, or a whole batch, did not go through.
 enum PromotionError: Error {
-    /// A file's promotion failed, and the others of its batch go on; or a step of whole batches did.
+    /// A file's promotion failed, and the others of its batch go on; or a step of the batch failed.
     case failed(MirrorError)
-    /// A flush failed: nothing since the last good one can be trusted, and none is tried again.
+    /// A flush failed. Bytes since the last good flush cannot be trusted, and no flush is tried
+    /// again.
     case unflushed(Errno)
-    /// A test pulled the plug here.
+    /// A test stopped the promotion here, as a power cut would.
     case stopped
 
-    /// What stopped a promotion that cannot be undone any more.
+    /// Converts an error that stopped a promotion which can no longer be undone.
     init(_ error: any Error, at target: Target? = nil) {
         switch error {
         case let fault as PromotionError: self = fault
@@ -115,7 +117,7 @@ enum PromotionError: Error {
         }
     }
 
-    /// Something at the target that is no file.
+    /// The error for a target whose name is taken by an entry that is no file.
     static func obstructed(_ target: Target, _ there: FileStatus) -> PromotionError {
         let kind = there.kind?.rawValue ?? "file"
         return .failed(
@@ -123,7 +125,7 @@ enum PromotionError: Error {
                 .obstructed, "\(target): a \(kind) is in the way. Move it away.", target: target))
     }
 
-    /// Other people's bytes that are to stay.
+    /// The error for a file of another program that must stay at the target.
     static func kept(_ target: Target) -> PromotionError {
         .failed(
             MirrorError(
@@ -134,7 +136,7 @@ enum PromotionError: Error {
 }
 
 extension MirrorError {
-    /// Bytes to promote that are no longer those that were looked at.
+    /// The error for bytes to promote that changed after they were checked.
     static func changed(_ path: String, for target: Target) -> MirrorError {
         MirrorError(
             .sourceChanged, "\(target): \(path) changed after it was looked at. Run again.",
@@ -142,7 +144,7 @@ extension MirrorError {
     }
 }
 
-/// The steps that a batch reaches; tests simulate a power cut at each.
+/// The steps that a batch reaches. Tests simulate a power cut at each.
 enum PromotionStep: Sendable, CaseIterable {
     /// The new bytes are written under names of mirror's own.
     case staged
@@ -154,32 +156,32 @@ enum PromotionStep: Sendable, CaseIterable {
     case builtAside
     /// The journal of a set is committed, and on the disk.
     case committed
-    /// The new folder of a set is in the place of the old one, which was not looked at yet.
+    /// The new folder of a set is in place of the old one. The old one is not checked yet.
     case exchangedFolder
     /// The existing file has a second name, because names cannot be exchanged.
     case setAside
-    /// A target and its staged name were exchanged; the file that came out was not looked at yet.
+    /// A target and its staged name were exchanged. The old file is not checked yet.
     case exchanged
     /// All targets have their bytes.
     case placed
     /// The folders are on the disk.
     case flushedNames
-    /// The file that came out was mirror's own, and is removed.
+    /// Files that are no longer needed are removed.
     case cleaned
-    /// The rows are written and durable; no receiver was told.
+    /// The rows are written and durable. No receiver has its result yet.
     case indexed
 }
 
-/// Points where tests reach into a promotion; in a run they do nothing.
+/// Points at which tests change a promotion. In a run they do nothing.
 struct PromotionProbe: Sendable {
-    /// Asked after a step; false ends everything there, as a power cut would.
+    /// Called after a step. If it returns false, everything ends there, as after a power cut.
     var goesOn: @Sendable (PromotionStep) -> Bool = { _ in true }
-    /// Whether names may be exchanged; false is a file system that cannot.
+    /// Whether names may be exchanged. `false` simulates a file system that cannot.
     var allowsExchange = true
-    /// Whether files may be made without a name; false is a file system that cannot.
+    /// Whether files may be made without a name. `false` simulates a file system that cannot.
     var allowsUnnamedFiles = true
-    /// An error that the next flush of bytes, or of the whole file system, gives; nil flushes.
+    /// Returns the error with which the next flush fails. `nil` means that the flush is made.
     var flushError: @Sendable () -> Errno? = { nil }
-    /// An error that the look at a target gives once it has its new bytes; nil looks.
+    /// Returns the error with which the check of a placed target fails. `nil` means no error.
     var lookError: @Sendable () -> Errno? = { nil }
 }

@@ -3,31 +3,31 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Settles what a run left that was killed, or whose machine lost power.
+/// Settles the promotions and files that a run left when it was killed or its machine lost power.
 ///
-/// Each intent says which names a promotion was about to use, and each journal which set was about to
-/// be put in place together. The index forgets them once what they lead to is on the disk. After a power
-/// cut during the recovery, the next run settles them again.
+/// Each intent says which names a promotion was about to use. Each journal says which set was about
+/// to be promoted together. The index keeps intents and journals until their results are on the
+/// disk. After a power cut during the recovery, the next run settles them again.
 struct Recovery {
-    /// What was done.
+    /// The results of a recovery.
     struct Settled: Sendable, Hashable {
         /// Targets whose promotion was completed.
         var completed: [Target] = []
-        /// Where other people's bytes went.
+        /// The conflict names that files of other programs got.
         var conflicts: [Target] = []
-        /// Files in `tmp/`, and hidden ones, that belonged to nothing.
+        /// How many files were removed: leftovers, and old versions of mirror's.
         var removedFiles = 0
-        /// Rows of parts that have no file.
+        /// How many rows of parts without a file were removed.
         var removedRows = 0
         /// The manifests of sets whose promotion was finished.
         var finishedSets: [Owners] = []
-        /// Files of such sets whose bytes are gone, so that they could not be promoted.
+        /// Targets of committed sets whose new bytes are gone, so that they could not be promoted.
         var lost: [Target] = []
         /// Sets whose promotion cannot be finished yet.
         var unfinishedSets: [UnfinishedSet] = []
-        /// The paths of what such sets are made of: in `tmp/`, or hidden beside targets.
+        /// The paths that unfinished sets still need: in `tmp/`, or hidden beside targets.
         var promised: Set<[UInt8]> = []
-        /// Where other people's files are that got neither their names nor conflict names.
+        /// The paths of other programs' files that got neither their names nor conflict names.
         var kept: [String] = []
     }
 
@@ -44,7 +44,7 @@ struct Recovery {
         self.probe = probe
     }
 
-    /// Settles everything; the caller holds the root's lock and nothing else is under way.
+    /// Settles everything. The caller holds the root's lock, and no other work is under way.
     static func settle(
         _ root: RootDirectory, _ index: Index, now: Instant,
         probe: PromotionProbe = PromotionProbe()
@@ -82,7 +82,7 @@ struct Recovery {
                 index: index, now: now, probe: probe)
             if try set.carryOn(&settled) { open.append(set) }
         }
-        // The new names last before what they replace is removed.
+        // The new names must be on the disk before the files that they replace are removed.
         try tree.flushAll()
         let files = IntentRecovery(tree: tree, index: index, now: now)
         var endings: [IntentEnding] = []
@@ -123,22 +123,23 @@ struct Recovery {
 
 /// Settles the promotion of one file that a run had begun, by its intent.
 ///
-/// A target that holds the intended bytes (they are hashed: an inode number alone proves nothing after
-/// a crash) gets its row; any other is left as it is. What an exchange brought out of a target goes
-/// when it is the version that mirror had put there, and gets a conflict name when it is not.
+/// A target that holds the intended bytes gets its row; any other target stays as it is. The bytes
+/// are hashed, because an inode number alone proves nothing after a crash. A file that an exchange
+/// moved out of the target is removed if mirror had put it there. Otherwise the file gets a
+/// conflict name.
 struct IntentRecovery {
     let tree: RecoveryTree
     let index: Index
     let now: Instant
 
-    /// Settles one intent; returns what that changes in the index.
+    /// Settles one intent. Returns the change of the index.
     func settle(
         _ intent: PromotionIntent, _ settled: inout Recovery.Settled
     ) throws -> IntentEnding {
         let target = intent.record.target
         var ending = IntentEnding(intent: intent)
         guard let entry = try tree.existing(target.path) else {
-            // The folder is gone, and with it whatever was in it: only the staged file can be left.
+            // The folder is gone with all its files, so only the staged file can be left.
             try settleStaged(intent, target: nil, isDone: false, &settled)
             return ending
         }
@@ -157,8 +158,9 @@ struct IntentRecovery {
         return ending
     }
 
-    /// Decides what was set aside: it goes back where nothing is, and is settled like what came out
-    /// of a target where something is.
+    /// Settles the target's old file, which was set aside under a second name.
+    /// If the target has no file, the old file goes back. Otherwise it is removed if it is mirror's
+    /// own, or gets a conflict name.
     func settleAside(
         _ intent: PromotionIntent, beside entry: DirectoryEntry, _ settled: inout Recovery.Settled
     ) throws {
@@ -172,7 +174,7 @@ struct IntentRecovery {
         }
     }
 
-    /// Decides what the staged name holds: the new bytes, or what an exchange brought out.
+    /// Settles the file under the staged name: the new bytes, or the target's old file.
     private func settleStaged(
         _ intent: PromotionIntent, target: DirectoryEntry?, isDone: Bool,
         _ settled: inout Recovery.Settled
@@ -182,14 +184,15 @@ struct IntentRecovery {
         }
         let there = try target?.status()
         if intent.kind == .move {
-            // A hard link stood in for the rename, and its old name was not removed yet.
+            // `renameToFree` made a hard link instead of a rename, and the old name is still there.
             if isDone, status.stamp.inode == there?.stamp.inode { try staged.unlink() }
             return
         }
         let isStagedFile =
             status.stamp.inode == intent.stagedInode && there?.stamp.inode != intent.stagedInode
         if try isStagedFile || tree.holds(staged, status, intent.record) {
-            // A part with a row is continued or verified by this run; anything else is made again.
+            // This run continues or verifies a part with a row. Any other staged file is made
+            // again.
             let name = staged.name
             let isPart = try index.read { (database: inout Database) throws(IndexError) in
                 try database.hasPart(named: name)
@@ -206,7 +209,7 @@ struct IntentRecovery {
         }
     }
 
-    /// Drops a file that came out of a target when it is mirror's own, else gives it a name.
+    /// Removes a target's old file if it is mirror's own. Otherwise the file gets a conflict name.
     private func settleOut(
         _ out: DirectoryEntry, _ status: FileStatus, beside entry: DirectoryEntry,
         _ intent: PromotionIntent, _ settled: inout Recovery.Settled
@@ -227,13 +230,13 @@ struct IntentRecovery {
 /// The change of the index that settles an intent.
 struct IntentEnding: Sendable {
     let intent: PromotionIntent
-    /// The target's stamp when it has the intended bytes; nil leaves its row alone.
+    /// The target's stamp if it has the intended bytes. `nil` leaves the target's row unchanged.
     var stamp: FileStamp?
-    /// Whether the other target, whose file was renamed, has no file any more.
+    /// Whether the target from which a file was moved has no file any more.
     var isSourceGone = false
 
-    /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets the
-    /// intent.
+    /// Writes the row of a completed promotion, and removes the intent.
+    /// Also settles a name that a server chose.
     func write(to database: inout Database) throws(IndexError) {
         try database.settleServerName(intent.record.target, isThere: stamp != nil)
         if let stamp {
@@ -251,9 +254,9 @@ struct IntentEnding: Sendable {
     }
 }
 
-/// Files of mirror's own that a run left and that no intent is about: hidden ones, and parts.
+/// Removes files of mirror's own that no intent names: hidden files, and parts.
 ///
-/// What an unfinished set is made of is promised to the next run, and stays.
+/// The files of an unfinished set are promised to the next run, and stay.
 struct Leftovers {
     let tree: RecoveryTree
     let index: Index
@@ -271,7 +274,7 @@ struct Leftovers {
         }
     }
 
-    /// Removes parts without rows, and rows without parts; returns the number of these rows.
+    /// Removes parts without rows, and rows without parts. Returns the number of these rows.
     func settleParts(besides promised: Set<[UInt8]>) throws -> Int {
         let rows = try index.read { (database: inout Database) throws(IndexError) in
             try database.partNames()
@@ -285,7 +288,8 @@ struct Leftovers {
                     names.insert(Array(name.utf8))
                 } else if !promised.contains(Array(path.utf8)) {
                     try tree.remove(DirectoryEntry(folder: folder, name: name, path: path))
-                    // What is left of a set's folder; other people's files in it stay.
+                    // The name may be a folder of an interrupted exchange. Other programs' files in
+                    // it stay.
                     removeIfEmpty(path)
                 }
             }
@@ -298,7 +302,7 @@ struct Leftovers {
         return lost.count
     }
 
-    /// Removes a folder that holds no file, and the folders in it; what cannot go waits for a later run.
+    /// Removes a folder that has only empty folders. What cannot be removed waits for a later run.
     private func removeIfEmpty(_ path: String) {
         guard let folder = try? tree.root.openFolder(path),
             let names = try? folder.names(path: path)
@@ -308,16 +312,16 @@ struct Leftovers {
     }
 }
 
-/// The tree while a recovery works in it: what its names hold, and which changes must last.
+/// The tree during a recovery: what its names hold, and which changes must be flushed.
 ///
-/// A recovery may follow a power cut, so it takes no look for granted: a name may lead nowhere, and a
-/// file is what its bytes say. Everything that the recovery changes is flushed before the intents are
-/// forgotten that would have the next run do it again.
+/// A recovery may follow a power cut, so it trusts no stamp. A name may lead nowhere, and only a
+/// file's bytes show its version. Each change is flushed before its intent is removed, because the
+/// intent makes the next run repeat a lost change.
 final class RecoveryTree {
     let root: RootDirectory
     /// The folders that are open.
     var folders: FolderCache
-    /// Files that belonged to nothing, or that mirror's own versions replace.
+    /// How many files were removed: leftovers, and old versions of mirror's.
     private(set) var removedFiles = 0
     /// Files and folders to flush, by their paths.
     private var unflushed: [[UInt8]: (descriptor: Descriptor, path: String)] = [:]
@@ -327,7 +331,7 @@ final class RecoveryTree {
         folders = FolderCache(root)
     }
 
-    /// A name whose folder is there; nil otherwise.
+    /// Returns the entry of a path. Returns nil if its folder does not exist.
     func existing(_ path: String) throws -> DirectoryEntry? {
         do throws(Errno) { return try folders.entry(path) } catch {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
@@ -335,7 +339,7 @@ final class RecoveryTree {
         }
     }
 
-    /// Whether a file has the size and the bytes that a record says.
+    /// Whether a file has the size and the digest of a record.
     func holds(
         _ entry: DirectoryEntry, _ status: FileStatus, _ record: IndexRecord
     ) throws -> Bool {
@@ -345,19 +349,19 @@ final class RecoveryTree {
             == record.sha256
     }
 
-    /// Removes what is at a name, but no folder.
+    /// Removes the file of an entry. Does nothing if the entry is a folder or does not exist.
     func remove(_ entry: DirectoryEntry) throws {
         guard let status = try entry.status(), status.kind != .folder else { return }
         try entry.unlink()
         removedFiles += 1
     }
 
-    /// Has something flushed before the intents are forgotten.
+    /// Notes a file or folder that must be flushed before the intents are removed.
     func noteUnflushed(_ descriptor: Descriptor, _ path: String) {
         unflushed[Array(path.utf8)] = (descriptor, path)
     }
 
-    /// Flushes where more would use up the files that the process may have open.
+    /// Flushes if so many files wait that their descriptors could run out.
     func flushIfMany() throws(PromotionError) {
         if unflushed.count >= FolderCache.most || root.hasManyUnflushedFolders { try flushAll() }
     }

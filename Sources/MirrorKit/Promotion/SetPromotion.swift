@@ -11,15 +11,15 @@ internal import MirrorSystem
 struct SetPromotion {
     private let set: SetContents
     private var batch: PromotionBatch
-    /// The new folder; nil where none was built.
+    /// The new folder. `nil` means that the files are renamed one by one.
     private var exchange: FolderExchange?
     private var journal: SetJournal
-    /// A flush of a staged file that failed, which is final.
+    /// The error of a failed flush of a staged file, which is final.
     private var unflushed: Errno?
 
     init(_ set: SetContents, in environment: PromotionEnvironment) {
         self.set = set
-        // The works carry the promotions through the group; none reports its own result.
+        // These works carry the promotions through the batch. No work reports a result of its own.
         let works = set.promotions.map {
             PromotionWork(
                 task: .promote($0.promotion), number: $0.position, receiver: Silence.receiver)
@@ -32,14 +32,15 @@ struct SetPromotion {
     /// Whether the journal is committed.
     var isCommitted: Bool { journal.isCommitted }
 
-    /// Takes all steps. Throws what ends every later promotion too.
+    /// Takes all steps, and returns the result.
+    /// Throws an error that ends every later promotion too.
     mutating func carryOut() throws(PromotionError) -> SetResult {
         if let left = try prepare() { return left }
         return try putInPlace()
     }
 
-    /// Prepares the set and commits its journal. Where that fails, the tree stays as it is, and the result
-    /// says why.
+    /// Prepares the set and commits its journal. Returns nil after the commit.
+    /// If a step fails, the tree stays as it is, and the result has the reason.
     private mutating func prepare() throws(PromotionError) -> SetResult? {
         do throws(MirrorError) {
             try stage()
@@ -64,13 +65,14 @@ struct SetPromotion {
             try flushFolders()
             try batch.reached(.flushedBytes)
         } catch {
-            // What a test stops is left as a crash would leave it.
+            // A stop by a test must leave everything as a crash would.
             if case .stopped = error { throw error }
             _ = undo(because: nil)
             throw error
         }
         do throws(PromotionError) { try commit() } catch {
-            // Whether the commit reached the disk is unknown after a failed flush: the next run finds out.
+            // After a failed flush it is unknown whether the commit reached the disk. The next run
+            // finds out.
             if case .unflushed = error { throw error }
             _ = undo(because: nil)
             throw error
@@ -78,7 +80,7 @@ struct SetPromotion {
         return nil
     }
 
-    /// The position of the member that failed, for `undo`.
+    /// Returns an error with the target of the member that failed. `undo` finds the member by it.
     private func failed(_ at: Int, _ error: MirrorError) -> MirrorError {
         var error = error
         error.target = set.promotions[at].promotion.target
@@ -89,13 +91,14 @@ struct SetPromotion {
         var staging = Staging(
             index: batch.environment.index, groupDevice: batch.groupDevice,
             unnamed: batch.environment.unnamed)
-        // A file without a name would have to stay open until the end.
+        // A file without a name would have to stay open until the end of the set.
         staging.makesUnnamed = false
         for (at, member) in set.promotions.enumerated() {
             do throws(MirrorError) {
                 let item = try batch.stage(member.promotion, at: at, by: &staging)
                 do throws(Errno) {
-                    // A set can be larger than the number of files that may be open.
+                    // Flushed and closed now, because a set can be larger than the number of files
+                    // that may be open.
                     try item.flushNow()
                     if batch.environment.root.hasManyUnflushedFolders { try flushMadeFolders() }
                 } catch {
@@ -106,7 +109,7 @@ struct SetPromotion {
         }
     }
 
-    /// Looks at each target as the rename will: what stands in the way is found while nothing has changed.
+    /// Checks each target as the rename will, to find every obstacle before anything has changed.
     private mutating func checkTargets() throws(MirrorError) {
         for (at, member) in set.promotions.enumerated() {
             let target = member.promotion.target
@@ -147,8 +150,8 @@ struct SetPromotion {
         }
     }
 
-    /// Writes journal and intents in one transaction, durably: nothing else knows of the folder that is
-    /// built next.
+    /// Writes the journal and the intents in one durable transaction.
+    /// Only the journal knows of the folder that is built next.
     private mutating func intend() throws(IndexError) {
         if let folder = set.set.folder, let target = try? Target(folder) {
             (journal.folder, journal.aside) = (folder, TreePartStore.passingPath(for: target))
@@ -167,7 +170,7 @@ struct SetPromotion {
         }
     }
 
-    /// Builds the new folder; where that cannot be done, the files are renamed.
+    /// Builds the new folder. If that is impossible, the files are renamed one by one later.
     private mutating func buildAside() throws(PromotionError) {
         guard let folder = journal.folder, let aside = journal.aside else { return }
         var exchange = FolderExchange(
@@ -179,7 +182,7 @@ struct SetPromotion {
                 groupDevice: batch.groupDevice)
             self.exchange = exchange
         } catch {
-            // What cannot be removed here, the recovery removes.
+            // If the new folder cannot be removed here, the recovery removes it.
             try? FolderExchange.remove(aside, in: batch.environment.root)
             batch.folders.cache.drop()
             if let fault = error as? PromotionError { throw fault }
@@ -201,8 +204,8 @@ struct SetPromotion {
         journal.isCommitted = true
     }
 
-    /// Flushes the folders of everything that must be there after the commit, where no group flush writes
-    /// them out.
+    /// Flushes the folders of the staged files and of the new folder.
+    /// A group flush writes out the folders on its own file system.
     private mutating func flushFolders() throws(PromotionError) {
         var paths = Set(batch.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
         if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
@@ -216,13 +219,14 @@ struct SetPromotion {
         } catch { throw .unflushed(error) }
     }
 
-    /// What a group flush writes out waits for that of the bytes.
+    /// Flushes the parents of new folders. Those of a group flush wait until the bytes are flushed.
     private func flushMadeFolders() throws(Errno) {
         try batch.environment.flush.flush(
             batch.environment.root.takeUnflushedFolders(), besideGroup: batch.groupDevice != nil)
     }
 
-    /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.
+    /// Undoes all preparations. Returns the result with the reason.
+    /// Parts stay, so that the next run need not fetch them again.
     private mutating func undo(because error: MirrorError?) -> SetResult {
         if let exchange {
             try? FolderExchange.remove(exchange.aside, in: batch.environment.root)
@@ -230,7 +234,7 @@ struct SetPromotion {
         for at in batch.staged.indices { batch.abandon(at, MirrorError(.internalError, "undone")) }
         if journal.id > 0 {
             let (id, staged) = (journal.id, batch.staged)
-            // If this fails, the next run undoes it.
+            // If this write fails, the next run undoes the set.
             try? batch.environment.index.write { (database: inout Database) throws(IndexError) in
                 try BatchRows.forget(staged, except: [], in: &database)
                 try database.removeJournal(id)
@@ -300,12 +304,13 @@ extension SetPromotion {
         }
     }
 
-    /// Puts the new folder in the place of the old one; false where there is none, or they cannot be
-    /// exchanged.
+    /// Puts the new folder in place of the old one.
+    /// Returns false if no new folder was built, or if the folders cannot be exchanged.
     private mutating func exchangeFolder() throws(PromotionError) -> Bool {
         guard let exchange, batch.environment.probe.allowsExchange else { return false }
         do throws(Errno) { try exchange.exchange(&batch.folders.cache) } catch {
-            // The new folder stays for the next run, which exchanges it when the name is a folder's.
+            // The new folder stays. The next run exchanges it when the old name leads to a folder
+            // again.
             if [ENOTDIR, ELOOP].contains(error.number) { throw .failed(MirrorError(error)) }
             return false
         }
@@ -315,7 +320,8 @@ extension SetPromotion {
         return true
     }
 
-    /// Removes the orphans; returns those that were edited, by the positions of their steps.
+    /// Removes the orphans, except edited ones.
+    /// Returns the errors of the edited ones, by the positions of their steps.
     private mutating func remove() throws(PromotionError) -> [Int: MirrorError] {
         var stayed: [Int: MirrorError] = [:]
         for departure in set.removals {
@@ -327,8 +333,8 @@ extension SetPromotion {
         return stayed
     }
 
-    /// Removes what lies in `tmp/` of the exchange; returns where other people's files are that could not
-    /// get their names back.
+    /// Removes the folder of the exchange from `tmp/`.
+    /// Returns the paths of other programs' files that could not get their names back.
     private mutating func settleOldFolder() throws(PromotionError) -> [String] {
         guard let exchange else { return [] }
         let foreign: FolderExchange.Foreign
@@ -339,14 +345,15 @@ extension SetPromotion {
         return foreign.kept
     }
 
-    /// Notes the files that an exchange put in place.
+    /// Marks the files that an exchange put in place as placed.
     private func notePlaced() {
         for case let item? in batch.staged {
             item.placed = Placed(stamp: item.stamp, leftover: item.path)
         }
     }
 
-    /// Takes the stamps of what is in the folder: a name less changes a file's ctime.
+    /// Reads the stamps of the files in the folder again.
+    /// A file's ctime changes when the file loses a link.
     private mutating func restamp(_ rows: inout SetRows) {
         guard let exchange else { return }
         for case let item? in batch.staged {
@@ -360,7 +367,7 @@ extension SetPromotion {
 }
 
 extension DirectoryEntry {
-    /// Throws where the process may not change the entries of the folder (faccessat(2)).
+    /// Throws if the process may not change the entries of the folder (faccessat(2)).
     fileprivate func mayChange() throws(Errno) {
         try retryingLibc("faccessat", path) {
             faccessat(folder.number, ".", W_OK | X_OK, AT_EACCESS)
@@ -368,7 +375,7 @@ extension DirectoryEntry {
     }
 }
 
-/// Hears of nothing.
+/// A receiver that ignores all results.
 private final class Silence: PromotionReceiver {
     static let receiver = Silence()
 

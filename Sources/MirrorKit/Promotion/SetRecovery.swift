@@ -2,35 +2,37 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Settles a set whose promotion was interrupted: a committed journal is carried out, any other is undone.
+/// Settles a set whose promotion was interrupted.
+/// A committed journal is carried out, and any other is undone.
 ///
-/// Something may be in the way that only people can remove. Then the journal stays, and so does what the
-/// set is made of; the rest of the root is not held up.
+/// An obstacle may be in the way that only people can remove. Then the journal stays, and so do the
+/// files of the set. The rest of the root is not affected.
 struct SetRecovery {
     let journal: SetJournal
-    /// The intents of its files.
+    /// The intents of the set's files.
     let intents: [PromotionIntent]
     let tree: RecoveryTree
     let index: Index
     let now: Instant
     let probe: PromotionProbe
 
-    /// Whether an intent is one of the set's.
+    /// Whether an intent belongs to the set.
     func contains(_ intent: PromotionIntent) -> Bool { journal.contains(intent) }
 
-    /// Gives the files of a committed set their final names; what each name holds then is settled with
-    /// all other intents. False where something is in the way.
+    /// Gives the files of a committed set their final names.
+    /// Returns false if an obstacle is in the way. The recovery then settles each name together
+    /// with all other intents.
     func carryOn(_ settled: inout Recovery.Settled) throws -> Bool {
         try attempt(&settled, carryOut) != nil
     }
 
-    /// Finishes a committed set whose files have their names; returns orphans that have no file any more,
-    /// nil where something is in the way.
+    /// Finishes a committed set whose files have their names.
+    /// Returns the orphans that have no file any more. Returns nil if an obstacle is in the way.
     func finish(_ settled: inout Recovery.Settled) throws -> [Target]? {
         try attempt(&settled, end)
     }
 
-    /// Takes a step; nil where something is in the way, so that the journal stays.
+    /// Runs a step. Returns nil if an obstacle is in the way, so that the journal stays.
     private func attempt<Value>(
         _ settled: inout Recovery.Settled, _ step: (inout Recovery.Settled) throws -> Value
     ) throws -> Value? {
@@ -49,7 +51,7 @@ struct SetRecovery {
         return nil
     }
 
-    /// Takes the step of `carryOn`. Throws what is in the way.
+    /// The step of `carryOn`. Throws the error of an obstacle.
     private func carryOut(_ settled: inout Recovery.Settled) throws {
         if !journal.isCommitted || journal.folder == nil, let aside = journal.aside {
             try FolderExchange.remove(aside, in: tree.root)
@@ -61,7 +63,7 @@ struct SetRecovery {
                 isThere = (try? exchange.exchange(&tree.folders)) != nil
             }
             if isThere {
-                // An exchange lasts once both folders that hold a name of it were flushed.
+                // An exchange lasts once the folders above both of its names are flushed.
                 for path in [exchange.folder, exchange.aside].map(PathText.folder) {
                     tree.noteUnflushed(try tree.folders.open(path).descriptor, path)
                 }
@@ -74,7 +76,7 @@ struct SetRecovery {
         }
     }
 
-    /// The folder of the set and the one in `tmp/`; nil where no new one was built.
+    /// The exchange of the set's folder. `nil` means that no new folder was built.
     private var exchange: FolderExchange? {
         guard let folder = journal.folder, let aside = journal.aside else { return nil }
         return FolderExchange(
@@ -82,7 +84,7 @@ struct SetRecovery {
             placement: Placement(index: index, now: now, probe: probe))
     }
 
-    /// Takes the step of `finish`. Throws what is in the way.
+    /// The step of `finish`. Throws the error of an obstacle.
     private func end(_ settled: inout Recovery.Settled) throws -> [Target] {
         guard journal.isCommitted else { return [] }
         let departed = try journal.removals.compactMap { path in try depart(path) }
@@ -99,13 +101,14 @@ struct SetRecovery {
         return departed
     }
 
-    /// Removes an orphan that is as its row says; returns it where it has no file any more.
+    /// Removes an orphan whose bytes are those of its row.
+    /// Returns the target if it has no file any more. Returns nil if the file was edited and stays.
     private func depart(_ path: String) throws -> Target? {
         let target = try Target(path)
         guard let entry = try tree.existing(path), let status = try entry.status() else {
             return target
         }
-        // Reading it may have taken long: what is removed must still be what was read.
+        // The reading may have taken long, so the file must still be the one that was read.
         guard let row = try record(of: target), try tree.holds(entry, status, row),
             try entry.status()?.stamp == status.stamp
         else { return nil }
@@ -115,7 +118,7 @@ struct SetRecovery {
         return target
     }
 
-    /// Whether a folder holds the new set: all that came to it, and nothing that left.
+    /// Whether a folder holds the new set: all new files, and no removed orphan.
     private func isNew(_ place: String, in folder: String) throws -> Bool {
         guard try tree.existing(place + "/.") != nil else { return false }
         for intent in intents {
@@ -126,7 +129,7 @@ struct SetRecovery {
         }
         for path in journal.removals {
             guard let rest = String(path.utf8.dropFirst(folder.utf8.count)) else { return false }
-            // An edited one is in both.
+            // An edited orphan is in both folders, so it decides nothing.
             guard let entry = try tree.existing(place + rest), let status = try entry.status(),
                 let row = try record(of: try Target(path))
             else { continue }
@@ -135,7 +138,8 @@ struct SetRecovery {
         return true
     }
 
-    /// Gives staged bytes their final name, if they have not got it. Throws what is in the way.
+    /// Gives staged bytes their final name, unless the target has them already.
+    /// Throws the error of an obstacle.
     private func place(
         _ intent: PromotionIntent, _ settled: inout Recovery.Settled
     ) throws {
@@ -147,7 +151,7 @@ struct SetRecovery {
         let entry = DirectoryEntry(folder: folder.descriptor, name: target.name, path: target.path)
         tree.noteUnflushed(folder.descriptor, target.folder)
         if let there = try entry.status(), try tree.holds(entry, there, intent.record) { return }
-        // The name for what is set aside must be free again before it is given once more.
+        // The name `aside` must be free before the placement uses it again.
         try IntentRecovery(tree: tree, index: index, now: now)
             .settleAside(intent, beside: entry, &settled)
         guard let source = try tree.existing(intent.staged), let status = try source.status(),
@@ -166,7 +170,7 @@ struct SetRecovery {
         if let conflict = placed.conflict { settled.conflicts.append(conflict) }
     }
 
-    /// Names the one folder above a target that is none.
+    /// Returns the error with the path of the component above a target that is no folder.
     private func obstacle(above target: Target, _ error: Errno) -> Errno {
         guard [ENOTDIR, ELOOP].contains(error.number) else { return error }
         var path = ""
@@ -186,15 +190,14 @@ struct SetRecovery {
     }
 }
 
-/// A set whose promotion a run had begun, and which cannot be finished now because something is in the
-/// way.
+/// A set whose interrupted promotion cannot be finished now, because an obstacle is in the way.
 ///
-/// Its journal stays, and each run tries again. Until then nothing that it is about may change: the
-/// rest of the tree may.
+/// The journal of the set stays, and each run tries again. Until then the files of the set must not
+/// change. The rest of the tree may change.
 struct UnfinishedSet: Sendable, Hashable {
-    /// Its manifests.
+    /// The manifests of the set.
     let owners: Owners
-    /// What is in the way, where, and what to do.
+    /// The obstacle, its path, and what to do.
     let cause: MirrorError
     private let targets: Set<[UInt8]>
     private let folder: String?
@@ -213,14 +216,14 @@ struct UnfinishedSet: Sendable, Hashable {
             """, target: cause.target)
     }
 
-    /// Whether a target is one of the set, or lies in its folder.
+    /// Whether a target belongs to the set, or lies in its folder.
     func contains(_ target: Target) -> Bool {
         if targets.contains(Array(target.path.utf8)) { return true }
         guard let folder else { return false }
         return target.path.utf8.starts(with: (folder + "/").utf8)
     }
 
-    /// Whether a work would change what the set is about.
+    /// Whether a work would change a file of the set.
     func concerns(_ work: PromotionWork) -> Bool {
         switch work.task {
         case .promote(let promotion): concerns(promotion)

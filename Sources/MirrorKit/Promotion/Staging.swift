@@ -4,17 +4,19 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Brings a promotion's content to where one rename makes it the target.
+/// Makes a promotion's file ready, so that one rename or link gives it the target's name.
 struct Staging {
     let index: Index
-    /// The file system that a group flush writes out; nil when each file is flushed by itself.
+    /// The file system that a group flush writes out. `nil` means that each file is flushed by
+    /// itself.
     let groupDevice: UInt64?
     let unnamed: UnnamedFiles
-    /// Whether files are made without a name where that is possible; each stays open until it has one.
+    /// Whether files are made without a name if possible. Such a file stays open until it has a
+    /// name.
     var makesUnnamed = true
-    /// The folder `tmp/`, once it was needed.
+    /// The folder `tmp/`. `nil` until the first use.
     private var tmp: FolderCache.Folder?
-    /// What written bytes are read back into.
+    /// A buffer into which written bytes are read back.
     private var readBack: [UInt8] = []
 
     init(index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
@@ -63,7 +65,8 @@ struct Staging {
                 return try copy(original, for: promotion, folders: &folders, isNear: isNear)
             case .copyOfPart(let name, let stamp):
                 let path = TreePartStore.path(of: name)
-                // It has a final name, or was dropped: then its bytes are fetched for this target.
+                // If the part is gone, it was promoted or dropped. The run then fetches the bytes
+                // for this target.
                 let part = try found(path) { () throws(Errno) in
                     try openPart(path, verifiedAs: stamp, promotion: promotion, folders: &folders)
                 }
@@ -86,8 +89,9 @@ struct Staging {
         return folder
     }
 
-    /// Opens a part by its name. What was verified is the file that the transfer held open: another
-    /// one under this name, or one that was written to since, is read again.
+    /// Opens a part by its name. Throws `EREMCHG` if the part does not hold the verified bytes.
+    /// The transfer verified the file that it held open. If the name leads to another file now, or
+    /// if the file was written to since, this method hashes it again.
     private func openPart(
         _ path: String, verifiedAs stamp: FileStamp, promotion: Promotion,
         folders: inout FolderCache
@@ -115,7 +119,7 @@ struct Staging {
         }
     }
 
-    /// Fills a file that was just made; removes it when that fails.
+    /// Fills a file that was just made. Removes the file if that fails.
     private func made(
         _ promotion: Promotion, path: String, file: Descriptor, folders: inout FolderCache,
         fill: (String, Descriptor) throws(Errno) -> Void
@@ -145,7 +149,8 @@ struct Staging {
             let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
             guard digests?.first == promotion.record.sha256 else { throw changed(source.path) }
         }
-        // Across file systems it is a copy; the orphan stays for the next prune.
+        // A file cannot be moved across file systems, so it is copied. The orphan stays for the
+        // next prune.
         guard status.device == home.device else {
             return try copy(file, for: promotion, folders: &folders, isNear: false)
         }
@@ -159,11 +164,12 @@ struct Staging {
             needsFlush: groupDevice != status.device)
     }
 
-    /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
+    /// Makes an empty file in `tmp/`, or beside the target if `tmp/` is on another file system.
     private func create(
         _ promotion: Promotion, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
-        // A part without a row is known by its name; a hidden file could be anywhere.
+        // A recovery finds a leftover in `tmp/` by its name. A hidden file could be anywhere, so
+        // the index notes its path.
         let path =
             isNear
             ? TreePartStore.passingPath(for: promotion.target)
@@ -191,12 +197,12 @@ struct Staging {
         try retrying("futimens", path) { linux_set_modified(file.number, promotion.modified) }
         let mode: UInt16 = promotion.isExecutable ? 0o755 : 0o644
         var status = try file.status(path: path)
-        // Most files have it from their making.
+        // Most files have this mode already since they were made.
         if status.mode != mode {
             try retryingLibc("fchmod", path) { fchmod(file.number, mode_t(mode)) }
             status = try file.status(path: path)
         }
-        // Only in Documents is something ever set aside.
+        // Only in Documents is a replaced file set aside.
         let isKept = promotion.target.area == .documents
         let needsFlush = groupDevice != status.device
         return StagedFile(
@@ -206,7 +212,8 @@ struct Staging {
             isUnnamed: isUnnamed, isDisposable: isDisposable)
     }
 
-    /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.
+    /// Opens a file whose bytes are to be copied or moved.
+    /// Throws `EREMCHG` if there is no such file any more.
     private func found(
         _ path: String, _ open: () throws(Errno) -> Descriptor
     ) throws(Errno) -> Descriptor {
@@ -216,36 +223,37 @@ struct Staging {
         }
     }
 
-    /// The error of bytes that are no longer those that were verified.
+    /// Returns the error for bytes that are no longer the verified ones.
     private func changed(_ path: String) -> Errno {
         Errno(number: EREMCHG, call: "statx", path: path)
     }
 }
 
-/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
-/// without any yet.
+/// A new file on the target's file system, complete and verified.
+/// The file has a name of mirror's own, or no name yet.
 final class StagedFile {
-    /// What is promoted.
+    /// The promotion that gets this file.
     let promotion: Promotion
-    /// What kind of name the bytes wait under.
+    /// The kind of promotion, which the intent records.
     let kind: PromotionIntent.Kind
-    /// Their path before the promotion, relative to the root.
+    /// The path of the bytes before the promotion, relative to the root.
     let path: String
-    /// Where the target's old content goes if names cannot be exchanged, relative to the root.
+    /// The path for the target's old file if names cannot be exchanged, relative to the root.
+    /// `nil` means that no old file is set aside.
     let aside: String?
-    /// The file as it was staged.
+    /// The stamp of the file when it was staged.
     let stamp: FileStamp
-    /// The open file, where it must be flushed by itself or has no name.
+    /// The open file, if it must be flushed by itself or has no name. Otherwise nil.
     private(set) var file: Descriptor?
-    /// Whether it is flushed by itself.
+    /// Whether the file is flushed by itself.
     let needsFlush: Bool
-    /// Whether it has the name that it is to wait under not yet.
+    /// Whether the file has no name yet. It gets the name `path` only if it needs one.
     let isUnnamed: Bool
     /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
     let isDisposable: Bool
-    /// The intent's number in the index, once it is there.
+    /// The intent's number in the index; 0 until the intent is written.
     var number: Int64 = 0
-    /// How the target got the bytes; nil before.
+    /// How the target got the bytes. `nil` means that it has not got them yet.
     var placed: Placed?
 
     init(
@@ -265,32 +273,33 @@ final class StagedFile {
         self.isDisposable = isDisposable
     }
 
-    /// Whether the existing file may be dropped even if mirror did not put it there.
+    /// Whether a file at the target may be dropped even if mirror did not put it there.
     var replaces: Bool { kind == .promotion && promotion.onConflict == .replace }
 
-    /// The stamp to record of the file that the target has now.
+    /// Returns the stamp to record, from the current stamp of the target's file.
     ///
-    /// A name more or less changes a file's ctime, and that is its stamp from now on. Of a file that
-    /// was changed since it was verified it is the old stamp, so that the next run sees it.
+    /// A rename or a link changes a file's ctime, so the current stamp is recorded. If the file was
+    /// changed since it was verified, the old stamp is recorded, so that the next run sees the
+    /// change.
     func recordedStamp(of now: FileStamp) -> FileStamp {
         now.isSameVersion(as: stamp) ? now : stamp
     }
 
-    /// What the index is told before the rename.
+    /// The intent that the index records before the rename.
     var intent: PromotionIntent {
         PromotionIntent(
             kind: kind, staged: path, aside: aside, stagedInode: stamp.inode, replaces: replaces,
             record: promotion.record(stamp: stamp))
     }
 
-    /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number
-    /// of files that may be open.
+    /// Flushes a file that must be flushed by itself, and closes it unless it has no name.
+    /// A set can be larger than the number of files that may be open.
     func flushNow() throws(Errno) {
         if needsFlush { try file?.flush(path: path) }
         if !isUnnamed { close() }
     }
 
-    /// Closes the file, which has its final name.
+    /// Closes the file after it has got its final name.
     func close() { file = nil }
 }
 
@@ -301,15 +310,15 @@ final class StagedFile {
 /// made this way only for a target without an existing file. For any other use the file first gets
 /// its name in `tmp/`.
 final class UnnamedFiles: Sendable {
-    /// Whether the root's file system has them; nil before the first was tried.
+    /// Whether the root's file system supports files without a name. `nil` means not tried yet.
     private let isSupported: Mutex<Bool?>
 
     init(isAllowed: Bool) { isSupported = Mutex(isAllowed ? nil : false) }
 
-    /// Makes a file on a folder's file system, mode 0644; nil where that is not supported.
+    /// Makes a file on a folder's file system, mode 0644. Returns nil if that is not supported.
     ///
-    /// Returns nil also where the file could not get a name later. `tmp` is on the same file
-    /// system, and `trial` is a name that no file in it has.
+    /// Also returns nil if such a file could not get a name later. `tmp` is on the same file
+    /// system, and `trial` is a free name in it.
     func make(
         in folder: Descriptor, tmp: Descriptor, trial: @autoclosure () -> String
     ) -> Descriptor? {

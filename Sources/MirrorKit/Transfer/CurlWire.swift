@@ -4,7 +4,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Makes requests over libcurl: handles, their options, and the results of transfers.
+/// The wire over libcurl: makes requests, and reports their responses and ends.
 final class CurlWire: Wire {
     private let settings: TransferSettings
     private let multis: MultiHandles
@@ -13,10 +13,10 @@ final class CurlWire: Wire {
     private var idle: [CurlRequest] = []
     /// Requests that wait for a connection that they can share.
     private var waiting: [CurlRequest] = []
-    /// The ends of requests whose connection could not be made.
+    /// The ends of requests whose connection could not be made. `nextEnd` returns them.
     private var ends: [WireEnd] = []
 
-    /// - Parameter signal: a signal that also ends a wait.
+    /// - Parameter signal: a signal that also ends `wait`.
     init(_ configuration: Configuration, signal: WakeSignal) {
         settings = TransferSettings(configuration)
         shared = SharedConnections()
@@ -52,7 +52,8 @@ final class CurlWire: Wire {
 
     func resume(_ active: ActiveRequest) -> WireEnd? {
         guard let request = CurlWire.request(of: active) else { return nil }
-        // The request may end while its bytes are delivered.
+        // The callbacks may end the request while libcurl delivers its bytes, so this keeps it
+        // alive.
         return withExtendedLifetime(request) {
             let result = request.easy.resume()
             return result == CURLE_OK ? nil : request.end(result)
@@ -94,40 +95,42 @@ final class CurlWire: Wire {
     func wait(milliseconds: Int64) { multis.wait(milliseconds: milliseconds) }
 
     private static func request(of active: ActiveRequest) -> CurlRequest? {
-        // Only this wire sets the connection.
+        // Only this wire sets `connection`, always to a `CurlRequest`, so the cast is safe.
         active.connection.map { unsafeDowncast($0, to: CurlRequest.self) }
     }
 }
 
-/// A handle of libcurl with the active request that receives its callbacks; one after another.
+/// A handle of libcurl, with the active request that receives its callbacks.
 ///
-/// libcurl calls back inside `MultiHandle.perform` and `EasyHandle.resume`. There no handle may be
-/// added to the multi handle or removed from it.
+/// The handle serves one request after another. libcurl calls back inside `MultiHandle.perform` and
+/// `EasyHandle.resume`. A callback must not add a handle to the multi handle, or remove one.
 final class CurlRequest {
     let easy: EasyHandle
     private(set) unowned var multi: MultiHandle
-    /// The request that runs; nil between two.
+    /// The request that runs. `nil` means that the handle is idle.
     private(set) var active: ActiveRequest?
     private let shared: SharedConnections
     private let publicAddressesOnly: Bool
-    /// Whether the settings of every request are in place, and the last one left nothing beside.
+    /// `keepsSettings`: the handle needs no reset, because the last request left no options of its
+    /// own.
+    /// `isSettledByNext`: the next request will overwrite every option that this request sets.
     private var keepsSettings = false
     private var isSettledByNext = false
-    /// How often libcurl began to send the request: again where a kept connection had died.
+    /// How often libcurl began to send the request. It sends again if a kept connection had died.
     private var sendings = 0
-    /// Whether it was not sent, because another request is under way on its connection.
+    /// Whether the request was not sent, because its connection carries another request.
     private var wasKeptBack = false
-    /// The number of the connection over which it is sent; nil before.
+    /// The number of the request's connection. `nil` means that it has no known connection yet.
     private var connection: Int?
     private var isSecure = false
-    /// Its URL where it may share a connection.
+    /// The URL of a request that may share a connection. `nil` means that the request may not.
     private var sharedURL: SourceURL?
-    /// Whether it got no socket, because a connection that it can share is being made.
+    /// Whether the request got no socket, because another request makes a connection to share.
     private(set) var waitsForConnection = false
-    /// The host to which it makes a connection that others may share.
+    /// The host to which this request makes a connection that others may share.
     private var making: Host?
 
-    /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
+    /// - Parameter shared: the object that `multi` keeps alive as long as its connections.
     init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
         easy = multi.makeEasy()
         self.multi = multi
@@ -135,7 +138,8 @@ final class CurlRequest {
         self.publicAddressesOnly = publicAddressesOnly
     }
 
-    /// Prepares the handle for a request; this object must outlive it.
+    /// Prepares the handle for a request.
+    /// This object must outlive the request, because libcurl's callbacks hold no reference to it.
     func prepare(
         _ request: WireRequest, for active: ActiveRequest, in multi: MultiHandle,
         settings: TransferSettings
@@ -152,12 +156,12 @@ final class CurlRequest {
             settings.prepare(easy)
             connect()
         }
-        // A request that does not end well leaves more behind than these settings.
+        // A failed request may leave other options set, so only `end` sets the flag again.
         keepsSettings = false
         isSettledByNext = settings.prepare(easy, for: request)
     }
 
-    /// Forgets the request, which has been removed from the multi handle.
+    /// Forgets the request after the multi handle has removed its handle.
     func release() {
         endMaking(hasFailed: false)
         leaveConnection()
@@ -177,16 +181,17 @@ final class CurlRequest {
         easy.set(socketCallback: socketCallback)
         easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         easy.set(closingCallback: closingCallback)
-        // A connection may be closed after its requests have ended.
+        // libcurl may close a connection after its requests have ended, so these get `shared`.
         let shared = Unmanaged.passUnretained(shared).toOpaque()
         easy.set(CURLOPT_CLOSESOCKETDATA, pointer: shared)
         easy.set(contextCallback: contextCallback, data: shared)
     }
 
     /// Converts libcurl's result into the end of the request that runs.
+    /// Returns nil if no request runs.
     func end(_ result: CURLcode) -> WireEnd? {
         guard let active else { return nil }
-        // libcurl counts its own repetitions over all requests of a handle until it is reset.
+        // libcurl counts its repetitions over all requests of a handle, until the handle is reset.
         keepsSettings = isSettledByNext && result == CURLE_OK && sendings == 1
         let wasSent = easy.sentBytes > 0
         endMaking(hasFailed: result != CURLE_OK)
@@ -195,13 +200,13 @@ final class CurlRequest {
             wasSent: wasSent)
     }
 
-    /// Begins to send the request over a connection; returns false to end it unsent instead.
+    /// Notes that libcurl is about to send the request. Returns false to end it unsent.
     ///
-    /// libcurl 7.88 puts a second request on a connection of HTTP/1.1 where another connection to
-    /// the same host speaks HTTP/2, and then each of them may get the other's answer.
+    /// libcurl 7.88 puts a second request on a connection of HTTP/1.1 if another connection to the
+    /// same host speaks HTTP/2. Then each of the two requests may get the other's answer.
     fileprivate func begins(localPort: Int32) -> Bool {
         sendings += 1
-        // From here on a failure is one of the request.
+        // From here on, a failure belongs to the request and not to its connection.
         waitsForConnection = false
         endMaking(hasFailed: false)
         leaveConnection()
@@ -231,13 +236,14 @@ final class CurlRequest {
         return goesOn
     }
 
-    /// Begins once more, after it waited for a connection.
+    /// Starts the request again after its wait for a connection.
     func goOn() {
         waitsForConnection = false
         multi.add(easy)
     }
 
-    /// Ends it after the connection that it waited for could not be made; nil where there is one.
+    /// Returns the end of a request that waited for a connection which could not be made.
+    /// Returns nil if the request can start again.
     func endWithoutConnection() -> WireEnd? {
         guard let active, let sharedURL, shared.isUnmade(Host(sharedURL)) else { return nil }
         waitsForConnection = false
@@ -247,12 +253,12 @@ final class CurlRequest {
         return WireEnd(active: active, failure: failure, wasSent: false)
     }
 
-    /// Whether the connection that it waits for is made, or will not be.
+    /// Whether the wait is over: the connection was made, or could not be made.
     var mayGoOn: Bool {
         sharedURL.map { !shared.awaitsConnection(to: Host($0), for: self) } ?? true
     }
 
-    /// Ends its connection if nothing came over it for so many milliseconds.
+    /// Ends the request's connection if no byte came over it for so many milliseconds.
     func endConnection(ifSilentFor milliseconds: Int64) {
         if let connection { shared.end(connection, ifSilentFor: milliseconds) }
     }
@@ -284,7 +290,9 @@ final class CurlRequest {
             systemError: easy.systemError, wasSent: wasSent)
     }
 
-    /// Opens a socket for this address; negative when that is forbidden or fails (socket(2)).
+    /// Opens a socket for an address (socket(2)).
+    /// Returns a negative number if the address is forbidden, the request must wait for a
+    /// connection to share, or socket(2) fails.
     fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         guard !publicAddressesOnly || allows(address) else { return -1 }
         let host = sharedURL.map { Host($0) }
@@ -326,8 +334,11 @@ final class CurlRequest {
 }
 
 extension CurlRequest: ConnectionUser {
-    /// In the set for HTTP/1.1, and without TLS, libcurl begins a request on a connection only after
-    /// the one before has ended. Where libcurl does not say, it may be under way.
+    /// Whether this request may still be under way on the connection with this TLS session.
+    ///
+    /// In the set for HTTP/1.1, and without TLS, libcurl starts a request on a connection only
+    /// after the last one has ended. If `tls` is nil for a request over TLS, libcurl does not
+    /// report the session. The result is then true.
     func isUnderWay(in tls: UnsafeRawPointer?) -> Bool {
         if multi.isHTTP1 || !isSecure { return false }
         return tls == nil || easy.tls.map { UnsafeRawPointer($0) } == tls
@@ -374,7 +385,7 @@ private func requestCallback(
     return maySend == false ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK
 }
 
-/// CURLOPT_SSL_CTX_FUNCTION.
+/// The callback of CURLOPT_SSL_CTX_FUNCTION: prepares a TLS context before its handshake.
 private func contextCallback(
     _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     _ shared: UnsafeMutableRawPointer?
@@ -388,7 +399,8 @@ private func contextCallback(
     return CURLE_OK
 }
 
-/// SSL_CTX_set_client_cert_cb(3ossl): there is no certificate, and the handshake goes on without one.
+/// The callback of SSL_CTX_set_client_cert_cb(3ossl): notes that the server asks for a certificate.
+/// Returns 0, because mirror has no certificate. The handshake goes on without one.
 private func certificateCallback(
     _ tls: OpaquePointer?, _: UnsafeMutablePointer<OpaquePointer?>?,
     _: UnsafeMutablePointer<OpaquePointer?>?
@@ -401,7 +413,7 @@ private func certificateCallback(
     return 0
 }
 
-/// SSL_CTX_set_info_callback(3ossl).
+/// The callback of SSL_CTX_set_info_callback(3ossl): notes that the peer sends nothing more.
 private func alertCallback(_ tls: OpaquePointer?, _ place: Int32, _ value: Int32) {
     guard ccurl_is_closing_notice(place, value), let tls, let shared = ccurl_tls_data(tls) else {
         return
@@ -418,7 +430,7 @@ private func socketCallback(
     return request(context)?.open(address) ?? -1
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION.
+/// The callback of CURLOPT_CLOSESOCKETFUNCTION: notes that a socket closes, and closes it.
 private func closingCallback(
     _ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t
 ) -> Int32 {
@@ -428,30 +440,31 @@ private func closingCallback(
     return close(socket)
 }
 
-/// The URL of a handle's request as libcurl has parsed it (libcurl-url(3)).
+/// The URL of a handle's request, as libcurl has parsed it (libcurl-url(3)).
 ///
-/// libcurl parses a text again for each request, and prints the result. Most requests of a handle differ
-/// in their paths only, so only the path is replaced here.
+/// From a text, libcurl would parse and print the URL again for each request. Most requests of a
+/// handle differ only in their paths, so `parse` then replaces only the path.
 final class ParsedURL {
     let handle: OpaquePointer
-    /// The URL that the handle holds; nil when it holds none.
+    /// The URL that `handle` holds. `nil` means that it holds no URL.
     private var held: SourceURL?
 
     init() {
-        // It fails only where malloc does (curl_url(3)); Swift itself traps in that case.
+        // curl_url(3) fails only if malloc fails, and Swift itself traps in that case.
         guard let handle = curl_url() else { preconditionFailure("curl_url") }
         self.handle = handle
     }
 
     deinit { curl_url_cleanup(handle) }
 
-    /// Parses a URL; returns whether libcurl takes it.
+    /// Parses a URL. Returns whether libcurl accepts it.
     ///
     /// - Parameter text: the URL's request text.
     func parse(_ url: SourceURL, text: UnsafePointer<CChar>) -> Bool {
         let result: CURLUcode
         if let held, let path = url.plainPath(besides: held) {
-            // libcurl 7.88 changes percent-encoded bytes of a path: it writes their digits in lower case.
+            // `plainPath` excludes paths with percent-encoded bytes, because libcurl 7.88 would
+            // write their digits in lower case here.
             result = curl_url_set(handle, CURLUPART_PATH, text + path, 0)
         } else {
             result = curl_url_set(
@@ -501,14 +514,14 @@ extension TransportFailure {
         isOfHTTP2 = code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM
     }
 
-    /// The status with which a proxy refused to make a tunnel; nil where it did not.
+    /// The status with which a proxy refused to make a tunnel. `nil` means that no proxy refused.
     private static func proxyRefusal(in detail: String) -> Int? {
         let words = "CONNECT tunnel failed, response "
         guard detail.hasPrefix(words) else { return nil }
         return Int(detail.dropFirst(words.count).prefix { $0.isNumber })
     }
 
-    /// A handshake or request that failed where the server had asked for a client certificate.
+    /// The failure of a request whose server asked for a client certificate. mirror has none.
     static let certificateWanted = TransportFailure(
         .tlsFailed, "the server wants a client certificate, and none was given", isPassing: false,
         wasSent: false)
@@ -522,7 +535,7 @@ extension TransportFailure {
         case .tlsFailed where detail.contains("wrong version number"):
             "the server does not speak TLS on this port; it may speak HTTP there: write http://, or the port of HTTPS"
         case .tlsFailed: "no safe connection: \(reason)"
-        // The first bytes of the answer are no status line.
+        // libcurl mentions HTTP/0.9 when the first bytes of the answer are no status line.
         case .malformedResponse where detail.contains("HTTP/0.9"):
             "the answer is not HTTP; the server may speak HTTPS on this port: then write https://"
         case .malformedResponse: "the answer is malformed: \(reason)"
@@ -539,7 +552,7 @@ extension TransportFailure {
         case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
             return (.connectFailed, true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The handshake also fails with this number when the connection breaks during it.
+            // libcurl also reports this number if the connection breaks during the handshake.
             let isLoss =
                 [Int(ECONNRESET), Int(EPIPE), Int(ETIMEDOUT)].contains(systemError)
                 || detail.contains("SSL_ERROR_SYSCALL") || detail.contains("unexpected eof")
@@ -550,7 +563,7 @@ extension TransportFailure {
             return (.tlsFailed, false)
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_OUT_OF_MEMORY,
             CURLE_BAD_CONTENT_ENCODING, CURLE_URL_MALFORMAT:
-            // A header line over 100 KiB is reported as memory that ran out.
+            // libcurl reports a header line over 100 KiB as CURLE_OUT_OF_MEMORY.
             return (.malformedResponse, false)
         default: return (.connectionLost, true)
         }

@@ -2,17 +2,17 @@ internal import CCurl
 internal import Glibc
 internal import MirrorModel
 
-/// One transfer of libcurl (libcurl-easy(3)); the handle is reused after the transfer ends.
+/// A libcurl handle for one transfer at a time (libcurl-easy(3)), reused after a transfer ends.
 final class EasyHandle {
     let handle: UnsafeMutableRawPointer
     private let parsedURL: ParsedURL
     private var fields: UnsafeMutablePointer<curl_slist>?
-    /// The header lines with which a proxy is asked for a tunnel.
+    /// The header lines of the request that asks a proxy for a tunnel.
     private let tunnelFields: UnsafeMutablePointer<curl_slist>?
     private let errorText: UnsafeMutablePointer<CChar>
 
     init() {
-        // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
+        // curl_easy_init(3) fails only if malloc fails, and Swift itself traps in that case.
         guard let handle = curl_easy_init() else { preconditionFailure("curl_easy_init") }
         self.handle = handle
         parsedURL = ParsedURL()
@@ -47,15 +47,15 @@ final class EasyHandle {
     /// Sets the URL of the request.
     func set(url: SourceURL) {
         url.requestText.withCString { text in
-            // libcurl takes the text only when it repeats a request, or when it is given no parsed
-            // URL. One that it cannot parse fails with its own words.
+            // libcurl uses the text only to repeat a request, or if it gets no parsed URL. If the
+            // text is no valid URL, libcurl fails with its own error text.
             _ = ccurl_set_text(handle, CURLOPT_URL, text)
             let isParsed = parsedURL.parse(url, text: text)
             set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(parsedURL.handle) : nil)
         }
     }
 
-    /// Makes libcurl forget a text.
+    /// Sets a text option to NULL, so that libcurl uses no text for this option.
     func clear(_ option: CURLoption) { _ = ccurl_set_text(handle, option, nil) }
 
     func set(_ option: CURLoption, offset: Int64) {
@@ -82,29 +82,32 @@ final class EasyHandle {
         _ = ccurl_set_request_callback(handle, requestCallback)
     }
 
-    /// Has a callback called with each new TLS context, before its handshake.
+    /// Makes libcurl call a callback with each new TLS context, before the handshake.
     func set(contextCallback: ccurl_context_callback, data: UnsafeMutableRawPointer) {
         _ = ccurl_set_context_callback(handle, contextCallback, data)
     }
 
-    /// The TLS session of the connection that the transfer has now; nil without TLS, after its end,
-    /// and where libcurl has another TLS library than OpenSSL.
+    /// The TLS session of the transfer's current connection.
+    /// `nil` means that there is no TLS, that the transfer has ended, or that libcurl has another
+    /// TLS library than OpenSSL.
     var tls: UnsafeMutableRawPointer? { ccurl_tls(handle) }
 
     /// Whether a TLS session of this transfer's connection has agreed on HTTP/2.
     func choseHTTP2(_ tls: UnsafeMutableRawPointer) -> Bool { ccurl_tls_chose_http2(tls) }
 
-    /// Frees the header lines of the request before; new ones must be handed over before the next.
+    /// Frees the header lines of the last request.
+    /// The caller must pass new lines with `useFields` before the next request starts.
     func dropFields() {
         curl_slist_free_all(fields)
         fields = nil
     }
 
-    /// Adds a header line. libcurl takes `Name;` for a field with an empty value, and `Name:` to
-    /// leave out one of its own fields.
+    /// Adds a header line.
+    /// libcurl reads `Name;` as a field with an empty value. `Name:` leaves out one of its own
+    /// fields.
     func add(field line: String) { fields = curl_slist_append(fields, line) }
 
-    /// Adds a header line of the same form that is always the same.
+    /// Adds a constant header line, in the form that `add(field:)` takes.
     func add(line: StaticString) { fields = EasyHandle.append(line, to: fields) }
 
     private static func append(
@@ -135,11 +138,12 @@ final class EasyHandle {
         }
     }
 
-    /// Hands over the header lines that were added.
+    /// Passes the added header lines to libcurl.
     func useFields() { set(CURLOPT_HTTPHEADER, pointer: UnsafeMutableRawPointer(fields)) }
 
-    /// Sets whether a proxy is asked for a tunnel with header lines of its own. One that is asked for
-    /// the resource itself gets these beside those of the request (CURLOPT_HEADEROPT(3)).
+    /// Sets whether libcurl sends `tunnelFields` to a proxy.
+    /// Without a tunnel, libcurl would add these lines to those of the request itself, because the
+    /// proxy then gets that request (CURLOPT_HEADEROPT(3)).
     func usesTunnelFields(_ uses: Bool) {
         set(CURLOPT_PROXYHEADER, pointer: uses ? UnsafeMutableRawPointer(tunnelFields) : nil)
     }
@@ -147,24 +151,24 @@ final class EasyHandle {
     /// libcurl's description of the last error; may be empty.
     var errorDetail: String { String(cString: errorText) }
 
-    /// libcurl's text for an error number.
+    /// Returns libcurl's text for an error number.
     func words(for code: CURLcode) -> String {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// The errno of the last call that failed.
+    /// The errno of the last system call that failed.
     var systemError: Int { ccurl_get_long(handle, CURLINFO_OS_ERRNO) }
 
     /// Bytes of the request that were sent.
     var sentBytes: Int { ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) }
 
-    /// Resumes receiving after a callback has paused it (curl_easy_pause(3)). The bytes held back
-    /// are delivered before this returns. An error ends the transfer, and the multi handle does not
-    /// report that end.
+    /// Resumes receiving after a callback has paused it (curl_easy_pause(3)).
+    /// libcurl delivers the bytes that it held back before this call returns. An error ends the
+    /// transfer, and the multi handle does not report that end.
     func resume() -> CURLcode { curl_easy_pause(handle, CURLPAUSE_CONT) }
 }
 
-/// Sets libcurl's options that are the same for every request of a run.
+/// Sets libcurl's options: those that are the same for every request, and those of one request.
 struct TransferSettings: Sendable {
     private let connectTimeout: Int
     private let certificateAuthorities: String?
@@ -172,11 +176,11 @@ struct TransferSettings: Sendable {
     private let bufferSize: Int
     /// The User-Agent line of every request.
     static let userAgent: StaticString = "User-Agent: mirror"
-    /// What one read takes of a short body, with the head before it. libcurl allocates its buffer for
-    /// each transfer: one as small as this comes from what was freed before, and a large one from the
-    /// kernel.
+    /// Size of libcurl's buffer for a short body and its head, in bytes.
+    /// libcurl allocates the buffer for each transfer. A small buffer comes from freed memory, and
+    /// a large one from the kernel.
     private static let shortBufferSize = 12 << 10
-    /// The longest of the short bodies, in bytes.
+    /// Maximum length of a short body, in bytes.
     private static let longestShort: Int64 = 8 << 10
     /// The variables in which libcurl finds a proxy for http and https (CURLOPT_PROXY(3)).
     private static let proxyNames = [
@@ -192,13 +196,13 @@ struct TransferSettings: Sendable {
         netrc = configuration.netrc
         publicAddressesOnly = configuration.publicAddressesOnly
         namesProxy = TransferSettings.proxyNames.contains { getenv($0) != nil }
-        // Under a rate limit small reads keep the pauses between them short.
+        // Under a rate limit, small reads make the pauses between them short.
         bufferSize =
             configuration.rateLimit?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
             << 10
     }
 
-    /// Sets what is the same for every request; the handle was just made or reset.
+    /// Sets the options that are the same for every request, on a new or reset handle.
     func prepare(_ easy: EasyHandle) {
         easy.set(CURLOPT_PATH_AS_IS, 1)
         easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -208,17 +212,18 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_QUICK_EXIT, 1)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
-        // A host that has moved is found within the tries; libcurl keeps an address for a minute.
+        // By default, libcurl keeps an address for a minute. The tries would then miss a host that
+        // has moved.
         easy.set(CURLOPT_DNS_CACHE_TIMEOUT, 5)
-        // libcurl would read the environment for every request.
+        // Without this option, libcurl would look for a proxy in the environment at every request.
         if !namesProxy { easy.set(CURLOPT_NOPROXY, "*") }
         prepareTrust(easy)
     }
 
-    /// Sets what differs from request to request.
+    /// Sets the options that differ from request to request.
     ///
-    /// Returns whether the next request sets all of this again, so that the handle need not be reset
-    /// in between.
+    /// Returns whether the next request sets all these options again. If so, the handle needs no
+    /// reset before that request.
     func prepare(_ easy: EasyHandle, for request: WireRequest) -> Bool {
         let (plan, source) = (request.plan, request.source)
         easy.set(url: plan.url)
@@ -247,10 +252,11 @@ struct TransferSettings: Sendable {
             "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
         guard let certificateAuthorities else { return }
         easy.set(CURLOPT_CAINFO, certificateAuthorities)
-        // The default folder would stay trusted beside the file.
+        // Without this call, libcurl would trust the default folder in addition to the file.
         easy.clear(CURLOPT_CAPATH)
     }
 
+    /// Sets the name and password, or the netrc file that may have them.
     /// Returns whether the request may carry a name and a password.
     private func prepareCredentials(
         _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource
@@ -270,8 +276,8 @@ struct TransferSettings: Sendable {
 
     private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
         easy.dropFields()
-        // libcurl would print CURLOPT_USERAGENT into a line of its own first, for every request. To a
-        // proxy it sends the lines of a tunnel's request instead of these.
+        // libcurl would format CURLOPT_USERAGENT into a line for every request, which costs more.
+        // The request for a tunnel carries `tunnelFields` instead of these lines.
         if !plan.carriesCredentials || !source.namesUserAgent {
             easy.add(line: TransferSettings.userAgent)
         }
@@ -288,7 +294,7 @@ struct TransferSettings: Sendable {
                     field: field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
             }
         }
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
+        // A header line, because CURLOPT_ACCEPT_ENCODING would make libcurl decode the response.
         easy.add(line: "Accept-Encoding: identity")
         plan.eachField { easy.add(field: $0, value: $1) }
         if !cookies.isEmpty { easy.add(field: "Cookie: " + cookies.joined(separator: "; ")) }
@@ -304,7 +310,7 @@ struct TransferSettings: Sendable {
         body.withUnsafeMutableBytes { bytes in
             easy.set(CURLOPT_COPYPOSTFIELDS, pointer: bytes.baseAddress)
         }
-        // On a reused connection libcurl might send the request twice.
+        // On a reused connection libcurl might send the request twice, so a POST gets a new one.
         easy.set(CURLOPT_FRESH_CONNECT, 1)
     }
 }

@@ -4,19 +4,19 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// A source that is a local file, read by mirror itself (`file:`), as it was when it was looked at.
+/// A local file that is a source (`file:`), with its status when `init` looked at it.
 ///
-/// It responds as a server would, so that the rules of transfers apply unchanged. Its entity tag is
-/// made of device, inode, size, mtime and ctime. The bytes are accepted only if these values are
-/// the same before and after the bytes were read.
+/// `answer` responds as a server would, so that the rules of transfers apply unchanged. The entity
+/// tag is made of device, inode, size, mtime and ctime. The bytes are accepted only if these values
+/// are the same before and after the bytes were read.
 ///
-/// It holds no descriptor: closing one may wait for a server, as opening and reading do. All of that
-/// happens within one piece of work of a thread that reads files.
+/// This type holds no descriptor, because closing a file may wait for a server, as opening and
+/// reading do. One piece of work on a thread that reads files does all three.
 struct FileSource: Sendable {
     private let path: String
     private let status: FileStatus
 
-    /// Looks at a regular file; blocks.
+    /// Looks at a file, and throws if it is no regular file; blocks.
     init(path: String) throws(ResponseError) {
         self.path = path
         do throws(Errno) {
@@ -41,10 +41,10 @@ struct FileSource: Sendable {
         ResponseError(.sourceFileUnreadable, "it cannot be read: \(error)")
     }
 
-    /// The size in bytes when it was looked at.
+    /// The file's size in bytes when `init` looked at it.
     var size: Int64 { status.stamp.size }
 
-    /// The response that a server would give to a request.
+    /// Returns the response that a server would give to a request.
     func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
         let tag = "\"file-\(fingerprint)\""
         let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
@@ -72,7 +72,7 @@ struct FileSource: Sendable {
 // MARK: Reading
 
 extension FileSource {
-    /// Reads a small file; blocks.
+    /// Reads a small file into memory; blocks.
     func readAll(by reading: FileReading) -> FileNews {
         do throws(Errno) {
             return try reading.asking { () throws(Errno) in
@@ -87,8 +87,9 @@ extension FileSource {
         } catch { return .refused(FileSource.refusal(error)) }
     }
 
-    /// Copies the bytes into an empty part, shared where the file system can, and hashes them;
-    /// blocks. The copy ends early once the reading is given up.
+    /// Copies the bytes into an empty part and hashes them; blocks.
+    /// The part shares the file's blocks if the file system can do so. The copy ends early if the
+    /// transfer gives the reading up.
     func copy(
         to part: PartFile, of target: Target, digests: inout PipelineDigests,
         by reading: FileReading
@@ -123,7 +124,7 @@ extension FileSource {
                 count = try reading.asking { () throws(Errno) in
                     try read(file, into: buffer, at: offset, by: reading)
                 }
-                // The transfer may have dropped the part.
+                // If the transfer gave the reading up, it may have dropped the part.
                 if reading.isGivenUp { break }
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -138,7 +139,8 @@ extension FileSource {
         return offset
     }
 
-    /// Fills a buffer from the file, up to its end, in pieces that count as they come.
+    /// Fills a buffer from the file, or reads up to the file's end. Returns the number of bytes.
+    /// `reading` counts each piece as soon as it was read.
     private func read(
         _ file: Descriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64,
         by reading: FileReading
@@ -155,7 +157,7 @@ extension FileSource {
         return done
     }
 
-    /// The bytes that were read, unless the file is no longer the one that was looked at; blocks.
+    /// Returns the bytes that were read, or a failure if the file has changed since `init`; blocks.
     /// After a failure the bytes must not be used.
     private func news(_ memory: [UInt8]?, length: Int64, of file: Descriptor) -> FileNews {
         if let now = try? file.status(path: path), now.device == status.device,
@@ -170,14 +172,14 @@ extension FileSource {
     }
 }
 
-/// One reading of a source file, as its thread and the transfer thread see it.
+/// One reading of a source file. Its own thread and the transfer thread share this object.
 final class FileReading: Sendable {
-    /// Unique among the readings of a loop: a job may have several, one after another.
+    /// Unique among the readings of a loop. A job may have several readings, one after another.
     let number: Int
     /// The id of the job.
     let id: Int
-    /// How many bytes to ask for at once, so that a file which is fast enough brings some of them
-    /// before it counts as stalled.
+    /// Bytes of one read. A file that is just fast enough brings one piece before it counts as
+    /// stalled.
     let piece: Int
     private let asks = Atomic(false)
     private let arrived = Atomic(0)
@@ -190,52 +192,53 @@ final class FileReading: Sendable {
         piece = Int(min(64, max(4, stallTimeout))) << 10
     }
 
-    /// Whether its transfer no longer waits for it; then it ends soon, if the system allows it.
+    /// Whether the transfer no longer waits for this reading.
+    /// The reading then ends soon, if the system lets its current call return.
     var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
 
     func giveUp() { givenUp.store(true, ordering: .relaxed) }
 
-    /// Whether it waits for the file at this moment, and for no disk of mirror's own.
+    /// Whether the thread waits for the source file now, and not for a disk that mirror writes to.
     var isAsking: Bool { asks.load(ordering: .relaxed) }
 
-    /// Does what may wait for the file.
+    /// Runs a call that may wait for the source file.
     func asking<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         asks.store(true, ordering: .relaxed)
         defer { asks.store(false, ordering: .relaxed) }
         return try body()
     }
 
-    /// Counts bytes of the file.
+    /// Counts bytes that were read from the file.
     func received(_ bytes: Int) { arrived.add(bytes, ordering: .relaxed) }
 
-    /// The number of bytes since this was asked last.
+    /// Returns the number of bytes since the last call.
     func takeReceived() -> Int { arrived.exchange(0, ordering: .relaxed) }
 }
 
-/// What a thread found out about a source file.
+/// The result of a thread's work on a source file.
 enum FileNews: Sendable {
-    /// It was looked at.
+    /// The file was looked at.
     case found(FileSource)
-    /// Its bytes were copied: into memory, or into the part where the bytes are nil.
+    /// The bytes of the file were copied into memory. `nil` means that they are in the part.
     case copied([UInt8]?, length: Int64)
-    /// It cannot be used.
+    /// The file cannot be used.
     case refused(ResponseError)
-    /// It changed while it was read, could not be read to its end, or no thread can read it now.
+    /// The file changed during the read, could not be read to its end, or no thread can read it.
     case failed(TransportFailure)
-    /// The bytes could not be written.
+    /// The bytes could not be written to the part.
     case broken(MirrorError)
 }
 
-/// The source files that are being read for transfers. Only the transfer thread calls this class.
+/// The readings of source files for transfers. Only the transfer thread calls this class.
 ///
-/// A transfer that waits for one is in the state `reading`. The result of a reading that has ended,
-/// or was given up, is ignored.
+/// A transfer that waits for a reading is in the state `reading`. The result of a reading that has
+/// ended, or was given up, is ignored.
 final class FileReadings {
-    /// The readings under way, by the ids of their jobs. A reading has stalled when too few bytes of it
-    /// came for too long.
+    /// The readings under way, by the ids of their jobs.
+    /// A reading has stalled when it brought too few bytes for too long, which `stall` measures.
     private var running: [Int: (reading: FileReading, stall: StallClock)] = [:]
     private let threads: FileThreads
-    /// Seconds.
+    /// After so many seconds with too few bytes, a reading has stalled.
     let stallTimeout: Int64
     private var asking: AskingTime
     private var made = 0
@@ -249,9 +252,9 @@ final class FileReadings {
     /// Whether no file is being read.
     var isEmpty: Bool { running.isEmpty }
 
-    /// The readings of which too few bytes came for too long; `now` is in milliseconds.
+    /// Returns the readings that brought too few bytes for too long. `now` is in milliseconds.
     ///
-    /// Files are read whether or not sockets are, so their time is one of their own.
+    /// Files are read even while no socket is, so the readings have an `AskingTime` of their own.
     func stalled(now: Int64) -> [FileReading] {
         asking.look(now: now)
         if running.isEmpty { return [] }
@@ -270,7 +273,7 @@ final class FileReadings {
         return stalled
     }
 
-    /// Looks at a source file.
+    /// Makes a thread look at a source file.
     func look(at path: String, for transfer: Transfer) {
         submit(for: transfer) { reading in
             do throws(ResponseError) {
@@ -280,7 +283,7 @@ final class FileReadings {
         }
     }
 
-    /// Copies a source file into the part of a body, or into memory where there is none.
+    /// Makes a thread copy a source file into a body's part, or into memory if there is no part.
     func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
         guard let file = body.file else {
             return submit(for: transfer) { source.readAll(by: $0) }
@@ -291,8 +294,8 @@ final class FileReadings {
         }
     }
 
-    /// Ends the reading of a transfer, which waits for no thread then; false where it waits for another
-    /// reading, or for none.
+    /// Ends the reading of a transfer. The transfer then waits for no thread.
+    /// Returns false if the transfer waits for another reading, or for no reading.
     func ended(_ reading: FileReading, of transfer: Transfer) -> Bool {
         guard case .reading(let current) = transfer.state, current === reading else {
             return false
@@ -302,7 +305,8 @@ final class FileReadings {
         return true
     }
 
-    /// Has a transfer wait no more for its file; false where it does not wait for this reading.
+    /// Gives a reading up, so that its transfer no longer waits for the file.
+    /// Returns false if the transfer does not wait for this reading.
     @discardableResult
     func giveUp(_ reading: FileReading, of transfer: Transfer) -> Bool {
         guard ended(reading, of: transfer) else { return false }
@@ -310,7 +314,7 @@ final class FileReadings {
         return true
     }
 
-    /// Lets the threads end; those that wait for a file are left behind.
+    /// Ends the threads without waiting for them. Threads that wait for a file are left behind.
     func stop() { threads.stop() }
 
     private func submit(
@@ -327,11 +331,12 @@ final class FileReadings {
 
 /// Threads that read source files, up to two at once.
 ///
-/// A file may be on a server or a disk that does not answer, and no call that waits for one can be
-/// ended. So no call waits for these threads: a reading that is given up keeps its thread, and another
-/// one takes its place. When eight of them have not come back, no further file is read.
+/// A file may be on a server or a disk that does not answer. A call that waits for such a file
+/// cannot be ended. So no call of this class waits for a thread. A reading that is given up keeps
+/// its thread, and another thread takes its place. While eight given-up readings have not returned,
+/// no further file is read.
 final class FileThreads: Sendable {
-    /// A reading, and the part of it that a thread does in one piece.
+    /// A reading, and the function with which a thread does the reading.
     typealias Work = (reading: FileReading, read: @Sendable (FileReading) -> FileNews)
 
     static let most = 2
@@ -339,11 +344,12 @@ final class FileThreads: Sendable {
 
     fileprivate struct State {
         var queue: [Work] = []
-        /// The readings that are being done, and have not been given up.
+        /// The numbers of the readings that have a thread and were not given up.
         var running: Set<Int> = []
-        /// The readings that were given up, and whose threads have not come back.
+        /// The numbers of given-up readings whose threads have not returned.
         var givenUp: Set<Int> = []
-        /// Threads that do what is queued, those that wait for it included.
+        /// How many threads serve the queue, busy or idle. Threads of given-up readings do not
+        /// count.
         var threads = 0
         var isStopping = false
 
@@ -356,12 +362,12 @@ final class FileThreads: Sendable {
 
     private let state = Mutex(State())
     private let available = Semaphore()
-    /// Gets the results.
+    /// The inbox that gets the results.
     private let inbox: TransferInbox
 
     init(inbox: TransferInbox) { self.inbox = inbox }
 
-    /// Adds a reading; it fails at once where no thread can do it.
+    /// Adds a reading to the queue. The reading fails at once if no thread can do it.
     func submit(
         _ reading: FileReading, _ read: @escaping @Sendable (FileReading) -> FileNews
     ) {
@@ -374,7 +380,7 @@ final class FileThreads: Sendable {
         provide()
     }
 
-    /// Gives a reading up: its thread, if it has one, no longer counts.
+    /// Gives a reading up. If the reading has a thread, that thread no longer counts.
     func giveUp(_ reading: FileReading) {
         reading.giveUp()
         state.withLock { state in
@@ -387,7 +393,7 @@ final class FileThreads: Sendable {
         provide()
     }
 
-    /// Lets the threads end when they come back, and does nothing more.
+    /// Empties the queue, and makes each thread end after its current reading. Does not wait.
     func stop() {
         let waiting = state.withLock { state in
             state.isStopping = true
@@ -397,7 +403,7 @@ final class FileThreads: Sendable {
         for _ in 0..<waiting { available.post() }
     }
 
-    /// Starts the threads that are needed, or refuses what waits for one that cannot be had.
+    /// Starts the threads that are needed. If there is no thread at all, the queued readings fail.
     private func provide() {
         var failure = TransportFailure(
             .stalled,

@@ -3,10 +3,10 @@ internal import MirrorSystem
 
 /// Asks servers about URLs: HEAD, and one byte if the answer to HEAD says too little.
 ///
-/// It uses the wire of transfers on the calling thread: the same redirect rules, timeouts, proxies and
-/// addresses. No body is read beyond what one packet may bring.
+/// The probe uses the wire of transfers on the calling thread: the same redirect rules, timeouts,
+/// proxies and addresses. It reads no body beyond what one packet may bring.
 final class HeadProbe {
-    /// How many URLs are asked about at once.
+    /// Maximum number of URLs that are asked about at once.
     private static let together = 16
 
     private let wire: any Wire
@@ -23,15 +23,15 @@ final class HeadProbe {
         let source: PreparedSource
         var redirection: Redirection
         var isFirstByte = false
-        /// Whether it is asked over HTTP/1.1, where no other question shares its connection.
+        /// Whether requests use HTTP/1.1, where no other question shares their connection.
         var usesHTTP1 = false
         var active: ActiveRequest?
         var head: ResponseHead?
-        /// When the answer is no longer waited for.
+        /// The time after which the probe no longer waits for the answer.
         var end = ContinuousClock.now
     }
 
-    /// Throws `MirrorError` where the process has no descriptors left.
+    /// Makes a probe over libcurl. Throws `MirrorError` if the process has no descriptors left.
     convenience init(
         _ configuration: Configuration, isCancelled: @escaping () -> Bool
     ) throws(MirrorError) {
@@ -51,13 +51,13 @@ final class HeadProbe {
         self.isCancelled = isCancelled
     }
 
-    /// Asks about URLs, several at once; the reports are in the order of the URLs.
+    /// Asks about URLs, several at once. Returns the reports in the order of the URLs.
     ///
-    /// The refusal of a server is in its report. Throws `MirrorError` if no request can be made,
-    /// and with `cancelled`.
+    /// The refusal of a server is in the report of its URL. Throws `MirrorError` if no request can
+    /// be made, and `cancelled` after a cancellation.
     func reports(on urls: [SourceURL]) throws(MirrorError) -> [ProbeReport] {
         reports = urls.map { ProbeReport(url: $0.description) }
-        // Some are under way where it was interrupted.
+        // After an error or a cancellation, some requests are still under way.
         defer { while let (_, left) = running.popFirst() { left.active.map(wire.end) } }
         var next = 0
         while next < urls.count || !running.isEmpty {

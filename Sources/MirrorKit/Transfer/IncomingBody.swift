@@ -9,7 +9,7 @@ final class IncomingBody {
     /// Maximum time that a body may stay in memory, in milliseconds.
     static let memoryAge: Int64 = 1000
 
-    /// The bytes, while there is no part.
+    /// The bytes, until they move into a part.
     private(set) var memory: [UInt8] = []
     /// The part's row, which may not be stored yet.
     private(set) lazy var record = makeRecord()
@@ -17,9 +17,9 @@ final class IncomingBody {
     var digests: [Digest] = []
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
-    /// The response that the bytes come with; nil where they are those of a part.
+    /// The response that brings the bytes. `nil` means that the bytes are those of a part.
     private let reception: Reception?
-    /// The transfer owns the body.
+    /// The owner of this body, which outlives it.
     private unowned let transfer: Transfer
     private let work: TransferWork
     private var writer: PartWriter?
@@ -93,13 +93,13 @@ final class IncomingBody {
             chunks: work.chunks)
     }
 
-    /// The part's file; nil while the bytes are in memory.
+    /// The part's file. `nil` means that the bytes are in memory.
     var file: PartFile? { writer?.file }
 
-    /// Bytes from the file's start, written or not.
+    /// Number of bytes from the file's start, written or not.
     var length: Int64 { writer?.position ?? Int64(memory.count) }
 
-    /// The pipeline that writes its bytes into the part.
+    /// The pipeline that writes the bytes into the part. The first use makes it.
     var pipeline: WritePipeline {
         if let startedPipeline { return startedPipeline }
         let pipeline = makePipeline()
@@ -107,13 +107,13 @@ final class IncomingBody {
         return pipeline
     }
 
-    /// Bytes that wait to be written or hashed.
+    /// Number of bytes that wait to be written or hashed.
     var backlog: Int { startedPipeline?.backlog ?? 0 }
 
-    /// Whether another run, or a mirror, may resume these bytes.
+    /// Whether another run, or a request to another source, may resume these bytes.
     var isResumable: Bool { identity != .anonymous && length > 0 }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes. If they are too many for memory, all bytes move into a part.
     func append(_ bytes: UnsafeRawBufferPointer, now: Int64) throws(MirrorError) {
         if writer == nil {
             if memory.count + bytes.count <= IncomingBody.memoryLimit {
@@ -125,7 +125,7 @@ final class IncomingBody {
         writer?.append(bytes, now: now)
     }
 
-    /// Passes on bytes that have waited too long.
+    /// Moves bytes that were in memory too long into the part or its pipeline.
     func tick(now: Int64) throws(MirrorError) {
         if writer == nil, length > 0, now - began >= IncomingBody.memoryAge { try spill(now: now) }
         writer?.tick(now: now)
@@ -141,7 +141,7 @@ final class IncomingBody {
         bytes.withUnsafeBytes { writer.append($0, now: now) }
     }
 
-    /// Hands over the bytes in the buffer, to be written and hashed.
+    /// Passes the buffered bytes to the pipeline, which writes and hashes them.
     func flush() { writer?.flush() }
 
     /// Counts bytes that a worker wrote into the part and added to the digests.
@@ -183,15 +183,15 @@ struct BodyCheck: Sendable {
     /// Up to this number of bytes, a check takes less time than waking a worker.
     static let fewBytes = 16 << 10
 
-    /// Whether a complete part with these expectations is read again. `other` is the algorithm
-    /// besides sha256 whose digest was made while the bytes came in.
+    /// Whether a complete part with these expectations is read again.
+    /// `other` is the algorithm besides sha256 whose digest was made while the bytes came in.
     static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
         !expectation.digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == other }
             || PieceCheck(expectation).isNeeded
     }
 
-    /// Returns the digests of bytes in memory; `piecesHold` is nil when no pieces had to be
-    /// checked.
+    /// Returns the digests of bytes in memory, and whether all pieces hold.
+    /// `piecesHold` is nil if no pieces had to be checked.
     func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
         var digests = [ByteHasher.digest(.sha256, of: bytes)]
         func add(_ algorithm: DigestAlgorithm) {
@@ -205,17 +205,18 @@ struct BodyCheck: Sendable {
         return (digests, pieces.end())
     }
 
-    /// Checks bytes in memory.
+    /// Checks bytes in memory, and posts the result to the inbox.
     func run(_ bytes: [UInt8]) {
         let found = judge(bytes)
         inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
     }
 
-    /// Checks bytes in a part, once all of them have passed through its pipeline.
+    /// Checks bytes in a part after all of them have passed through its pipeline.
+    /// Posts the result to the inbox.
     func run(_ file: PartFile, size: Int64, pipeline: WritePipeline) {
         let (id, target, inbox) = (job.id, job.target, inbox)
         pipeline.submit { digests in
-            // The pipeline reported any loss before, with its cause.
+            // If bytes were lost, the pipeline has already reported the loss with its cause.
             guard !digests.isBroken, digests.length == size else {
                 let error = MirrorError(
                     .internalError, "\(target): bytes of the part are not accounted for.")
@@ -264,11 +265,11 @@ struct BodyCheck: Sendable {
     }
 }
 
-/// Compares bytes with the declared digests of pieces. This is needed only where no digest of the
-/// whole proves the bytes.
+/// Compares bytes with the declared digests of pieces.
+/// Only a body without a digest of the whole that proves its bytes needs this check.
 struct PieceCheck: ~Copyable {
     private let pieces: Pieces?
-    /// None before the first byte of a piece.
+    /// The digest of the current piece. `nil` means that the piece has no byte yet.
     private var hasher: ByteHasher?
     private var filled: Int64 = 0
     private var index = 0
@@ -293,7 +294,7 @@ struct PieceCheck: ~Copyable {
         }
     }
 
-    /// Whether all pieces hold; nil when none had to be checked.
+    /// Returns whether all pieces hold. Returns nil if no pieces had to be checked.
     mutating func end() -> Bool? {
         guard let pieces else { return nil }
         if filled > 0 { close(pieces) }

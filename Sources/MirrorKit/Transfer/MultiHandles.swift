@@ -20,16 +20,16 @@ final class MultiHandles {
     private var watchesNetwork = false
 
     /// - Parameters:
-    ///   - connections: maximum number of idle connections that each of them keeps.
-    ///   - shared: what is known of the connections of both.
-    ///   - signal: a signal that also ends a wait.
+    ///   - connections: maximum number of idle connections that each set keeps.
+    ///   - shared: notes the connections of both sets, and the requests that they carry.
+    ///   - signal: a signal that also ends `wait`.
     init(connections: Int, shared: SharedConnections, signal: WakeSignal) {
         self.connections = connections
         self.shared = shared
         entries = [pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0)]
     }
 
-    /// The set that a request belongs to. Throws `MirrorError` as `MultiHandle.init` does.
+    /// Returns the set that a request belongs to. Throws `MirrorError` as `MultiHandle.init` does.
     func handle(for plan: RequestPlan) throws(MirrorError) -> MultiHandle {
         plan.usesHTTP1 ? try opened(&http1, isHTTP1: true) : try opened(&usual, isHTTP1: false)
     }
@@ -50,17 +50,17 @@ final class MultiHandles {
         http1?.perform()
     }
 
-    /// The next transfer that ended.
+    /// Returns the next transfer that ended, with its result. Returns nil if no other has ended.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
         usual?.nextEnd() ?? http1?.nextEnd()
     }
 
-    /// The request that a handle of either set belongs to.
+    /// Returns the request that a handle of either set belongs to.
     func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
         (usual ?? http1)?.request(of: handle)
     }
 
-    /// Starts watching for a network that returns, which also ends a wait.
+    /// Starts watching for a network that returns. Its return also ends `wait`.
     func watchNetwork() {
         guard !watchesNetwork else { return }
         watchesNetwork = true
@@ -85,28 +85,28 @@ final class MultiHandles {
 
 /// libcurl's set of running transfers, with their connections (libcurl-multi(3)).
 ///
-/// It belongs to the transfer thread; no other thread calls it.
+/// One thread calls each object of this class: the transfer thread, or the thread of a `HeadProbe`.
 final class MultiHandle {
-    /// The set-up of libcurl, once in a process (curl_global_init(3)).
+    /// The result of setting libcurl up, once in a process (curl_global_init(3)).
     private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     private let multi: UnsafeMutableRawPointer
-    /// It gets a call for each connection that closes; the last one closes in `deinit`.
+    /// The object that notes each connection that closes. The last one closes in `deinit`.
     private let shared: SharedConnections
     /// Whether all requests use HTTP/1.1: libcurl never has two of them on one connection.
     let isHTTP1: Bool
-    /// When all transfers were continued last, in milliseconds.
+    /// The time at which all transfers were last continued, in milliseconds.
     private var driven = SystemClock.monotonic()
-    /// The sockets and the time that it waits for.
+    /// Waits for the sockets and the timer of this handle.
     let watch: SocketWatch
 
-    /// Throws `MirrorError` where libcurl is not to be had, or where the process has as many descriptors
-    /// as it may.
+    /// Makes a multi handle.
+    /// Throws `MirrorError` if libcurl makes none, or if the process has no descriptors left.
     ///
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
     ///   - shared: notes the connections and the requests that they carry.
-    ///   - isHTTP1: whether all of its requests use HTTP/1.1.
+    ///   - isHTTP1: whether all requests of this handle use HTTP/1.1.
     init(connections: Int, shared: SharedConnections, isHTTP1: Bool) throws(MirrorError) {
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
         guard MultiHandle.library == CURLE_OK, let multi = curl_multi_init() else {
@@ -122,10 +122,10 @@ final class MultiHandle {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// A handle for one transfer at a time.
+    /// Returns a new handle for one transfer at a time.
     func makeEasy() -> EasyHandle { EasyHandle() }
 
-    /// The request that a handle was connected to (CURLOPT_PRIVATE).
+    /// Returns the request that a handle was connected to (CURLOPT_PRIVATE).
     func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
         ccurl_get_pointer(handle, CURLINFO_PRIVATE).map {
             Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue()
@@ -134,7 +134,7 @@ final class MultiHandle {
 
     func add(_ easy: EasyHandle) { _ = curl_multi_add_handle(multi, easy.handle) }
 
-    /// Removes a handle, outside of callbacks: inside of them libcurl refuses it.
+    /// Removes a handle. No callback may call this, because libcurl refuses it there.
     func remove(_ easy: EasyHandle) {
         let result = curl_multi_remove_handle(multi, easy.handle)
         assert(result == CURLM_OK, "a handle was removed inside a callback")
@@ -142,8 +142,8 @@ final class MultiHandle {
 
     /// Continues every transfer that can continue, without waiting; callbacks run inside.
     ///
-    /// Once a second all of them are, because libcurl 7.88 would not go on to a name's next address
-    /// otherwise.
+    /// Once a second it continues all transfers. Otherwise libcurl 7.88 would not go on to the next
+    /// address of a name.
     func perform() {
         let now = SystemClock.monotonic()
         var running: Int32 = 0
@@ -157,7 +157,7 @@ final class MultiHandle {
         }
     }
 
-    /// The next transfer that ended.
+    /// Returns the next transfer that ended, with its result. Returns nil if no other has ended.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
         var result = CURLE_OK
         guard let handle = ccurl_multi_next_end(multi, &result) else { return nil }
@@ -165,22 +165,22 @@ final class MultiHandle {
     }
 }
 
-/// Waits for one multi handle: for sockets, in an epoll(7) set, and for a time.
+/// Waits for one multi handle: for its sockets, in an epoll(7) set, and for its timer.
 ///
 /// libcurl reports the sockets that it wants watched whenever they change (libcurl-multi(3),
-/// "MULTI_SOCKET"). The set is a descriptor that can itself be polled, so that a caller can wait
+/// "MULTI_SOCKET"). The epoll set is a descriptor that can itself be polled, so a caller can wait
 /// for several sets at once.
 final class SocketWatch {
-    /// Readable while a socket is ready.
+    /// The epoll set's descriptor, which is readable while a socket is ready.
     let descriptor: Int32
-    /// The events that are waited for, by socket; 0 for none.
+    /// The events that libcurl waits for, by socket number. 0 means no event.
     private var wanted: [UInt32] = []
-    /// The time at which transfers want to continue by themselves. It is in milliseconds of the
-    /// monotonic clock; 0 is at once.
+    /// The time of the next timer, in milliseconds of the monotonic clock; 0 means at once.
+    /// `nil` means that no timer runs.
     private var due: Int64?
     private let found: UnsafeMutableBufferPointer<epoll_event>
 
-    /// Throws where the process has as many descriptors as it may.
+    /// Makes an empty epoll set. Throws if the process has no descriptors left.
     init() throws(Errno) {
         descriptor = try retryingLibc("epoll_create1", "") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
         found = .allocate(capacity: 64)
@@ -196,7 +196,7 @@ final class SocketWatch {
         let count = Int(epoll_wait(descriptor, found.baseAddress, Int32(found.count), 0))
         for event in found.prefix(max(0, count)) {
             let socket = event.data.fd
-            // Acting on one socket may have changed the wanted events of the next.
+            // `act` may have changed the wanted events of the next socket.
             let wanted = wanted[Int(socket)]
             if wanted == 0 {
                 linux_epoll_remove(descriptor, socket)
@@ -210,10 +210,10 @@ final class SocketWatch {
         }
     }
 
-    /// The milliseconds until transfers want to continue by themselves; nil while none does.
+    /// Returns the milliseconds until the timer is due. Returns nil if no timer runs.
     func timeLeft(now: Int64) -> Int64? { due.map { max(0, $0 - now) } }
 
-    /// Whether that time has come; returns true once.
+    /// Returns whether the timer is due, and clears it. So each timer gives true only once.
     func takeDue() -> Bool {
         guard let due, due == 0 || due <= SystemClock.monotonic() else { return false }
         self.due = nil
@@ -233,16 +233,19 @@ final class SocketWatch {
             case CURL_POLL_IN: EPOLLIN.rawValue
             case CURL_POLL_OUT: EPOLLOUT.rawValue
             case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
-            // The next request on the connection sets it again. The socket is removed from the set
-            // only if it becomes ready before that. A closed socket leaves the set by itself.
+            // The socket stays in the epoll set, because the next request on its connection sets
+            // the events again. If the socket becomes ready before that, `eachReady` removes it.
+            // The kernel removes a closed socket.
             default: 0
             }
-        // libcurl reports the same of a shared connection for every request. It reports a socket as no
-        // longer wanted before it closes it, so what is known is never of another with that number.
+        // libcurl repeats its report for each request of a shared connection. It reports a socket
+        // as unwanted before it closes the socket. So `wanted` never describes an earlier socket
+        // with the same number.
         guard wanted[index] != events else { return }
         wanted[index] = events
         if events != 0, linux_epoll_set(descriptor, socket, events) < 0 {
-            // No event comes. The connect timeout or the stall clock then ends the request.
+            // epoll reports no event for this socket. The connect timeout or the stall clock then
+            // ends the request.
             wanted[index] = 0
         }
     }
@@ -257,10 +260,10 @@ final class SocketWatch {
     }
 }
 
-// These are functions because a closure literal would inherit the isolation of its place, and trap
-// on another thread.
+// These are functions because a closure literal would inherit the actor isolation of the code
+// around it, and trap on another thread.
 
-/// CURLMOPT_SOCKETFUNCTION.
+/// The callback of CURLMOPT_SOCKETFUNCTION: notes the events that libcurl wants of a socket.
 func socketsChanged(
     _: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32,
     _ context: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?
@@ -269,7 +272,7 @@ func socketsChanged(
     return 0
 }
 
-/// CURLMOPT_TIMERFUNCTION.
+/// The callback of CURLMOPT_TIMERFUNCTION: notes when libcurl wants the next call.
 func timerChanged(
     _: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {

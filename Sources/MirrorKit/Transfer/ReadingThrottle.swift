@@ -2,17 +2,17 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Says for how long no socket is read, and when a request must take no more bytes.
+/// Decides for how long no socket is read, and when a request must take no more bytes.
 ///
 /// Bytes are held back for three reasons: a rate limit, workers that are behind, and a pause of all
 /// transfers. The loop then reads from no socket, so the senders notice it through TCP.
 final class ReadingThrottle {
-    /// Bytes of one transfer that may wait to be written and hashed.
+    /// Maximum number of bytes of one transfer that may wait to be written and hashed.
     static let backlogLimit = 4 << 20
 
-    /// The limits, and what counts against them.
+    /// The limits on reading, with the bytes that count against them.
     var limits: ReadingLimits
-    /// Bytes of all buffers that may be in use.
+    /// Maximum number of bytes of all buffers in use.
     private let bufferLimit: Int
     private let rateLimit: RateLimit?
     private let chunks: ChunkPool
@@ -29,7 +29,7 @@ final class ReadingThrottle {
         self.clock = clock
     }
 
-    /// The milliseconds for which no socket is read.
+    /// Returns for how many milliseconds the loop must leave all sockets unread.
     ///
     /// - Parameter hasBacklog: whether more than `backlogLimit` bytes of one connection wait to be
     ///   written and hashed.
@@ -39,13 +39,14 @@ final class ReadingThrottle {
 
     private func isBehind(_ hasBacklog: () -> Bool) -> Bool {
         if chunks.bytesInUse > bufferLimit { return true }
-        // All bytes that wait in a pipeline are in buffers.
+        // Bytes that wait in a pipeline are in buffers, so no backlog is larger than all buffers.
         guard chunks.bytesInUse > Self.backlogLimit else { return false }
         return hasBacklog()
     }
 
-    /// Whether a transfer must take no more bytes now; `backlog` bytes wait for its pipeline.
-    /// libcurl reads up to a hundred times in a row from a socket that has more.
+    /// Returns whether a transfer must take no more bytes now, and notes that bytes are held back.
+    /// `backlog` is the number of bytes that wait for its pipeline. Each write of libcurl needs
+    /// this check: libcurl reads up to a hundred times in a row from one socket.
     func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
         guard
             transfer.isPaused || backlog > Self.backlogLimit
@@ -63,13 +64,13 @@ final class ReadingThrottle {
         transfer.cost.bytesReceived += Int64(bytes)
     }
 
-    /// Takes the rate of another time of day.
+    /// Sets the rate that the limit has at this time of day.
     func followRate(now: Int64) {
         guard let rateLimit, rateLimit.changes else { return }
         limits.setRate(rateLimit.rate(at: clock.now(), clock.offset), now: now)
     }
 
-    /// The error that ends the run, if it has received more bytes than its limit.
+    /// The error that ends the run if it has received more bytes than its limit; otherwise nil.
     var excess: MirrorError? {
         guard let limit = limits.exceededTotal else { return nil }
         let bytes = limits.bytesReceived
@@ -80,10 +81,10 @@ final class ReadingThrottle {
     }
 }
 
-/// How many body bytes the transfers of a run may bring, and how many they brought.
+/// How many body bytes the transfers of a run may receive, and how many they received.
 ///
-/// The loop takes from it before each write of libcurl, so at most one write a connection goes beyond.
-/// The run says how many are allowed, and decides what follows.
+/// The loop checks the limit before each write of libcurl, so a connection exceeds it by at most
+/// one write. The thread of the run sets the limit, and decides what follows when it is reached.
 final class ByteAllowance: Sendable {
     private let brought = Atomic<Int64>(0)
     private let limit = Atomic<Int64>(.max)
@@ -92,13 +93,13 @@ final class ByteAllowance: Sendable {
     /// - Parameter reached: called by the loop when the limit is reached.
     init(reached: @escaping @Sendable () -> Void) { self.reached = reached }
 
-    /// The bytes that came, those that were dropped included.
+    /// Number of bytes that came, including bytes that were dropped.
     var taken: Int64 { brought.load(ordering: .relaxed) }
 
-    /// Sets how many bytes may come in the whole run.
+    /// Sets how many bytes the whole run may receive.
     func allow(_ bytes: Int64) { limit.store(bytes, ordering: .relaxed) }
 
-    /// Whether no more bytes may come.
+    /// Whether the limit is reached, so that no more bytes may come.
     var isSpent: Bool { taken >= limit.load(ordering: .relaxed) }
 
     func take(_ bytes: Int) {

@@ -5,55 +5,58 @@ internal import MirrorModel
 
 /// The connections of a wire: which requests use each of them, and whether several may share it.
 ///
-/// Only a connection of HTTP/2 carries several requests at once. libcurl 7.88 sends several over one of
-/// HTTP/1.1 too, if another connection to the host speaks HTTP/2; so each request asks here before it is
-/// sent.
+/// Only a connection of HTTP/2 carries several requests at once. libcurl 7.88 also sends several
+/// over a connection of HTTP/1.1, if another connection to the host speaks HTTP/2. So each request
+/// calls `began` before it is sent.
 final class SharedConnections {
     struct Connection {
         /// Unique among all connections of the wire.
         let number: Int
         let socket: curl_socket_t
-        /// The kernel's name of the socket, whose number may later be that of another file (SO_COOKIE).
+        /// The kernel's id of the socket (SO_COOKIE). A later file may get the socket's number.
         let cookie: UInt64
-        /// The host of the requests that may share it; nil where only one uses it.
+        /// The host of the requests that may share the connection. `nil` means that only one uses
+        /// it.
         let host: Host?
-        /// Its local port; 0 until a request is sent over it.
+        /// The local port of the connection; 0 until a request is sent over it.
         var localPort: Int32 = 0
-        /// Its TLS session; nil without TLS, and where libcurl does not report it.
+        /// The TLS session. `nil` means that there is no TLS, or that libcurl does not report it.
         var tls: UnsafeRawPointer?
-        /// The requests under way.
+        /// The requests under way on the connection.
         var users: [any ConnectionUser] = []
-        /// Whether it speaks HTTP/2, as TLS or a response showed; nil before.
+        /// Whether the connection speaks HTTP/2. `nil` means that no TLS or response showed it yet.
         var speaksHTTP2: Bool?
     }
 
-    /// What a request finds that is about to be sent over a connection.
+    /// Whether a request may be sent over a connection.
     enum Place {
-        /// It may be sent over the connection with this number. Where others use it at the same time,
-        /// `beside` is the first of them.
+        /// The request may be sent over the connection with this number.
+        /// `beside` is the first of the requests that use the connection at the same time, if any.
         case free(Int, beside: (any ConnectionUser)?)
-        /// Another request is under way over it, and it does not speak HTTP/2.
+        /// Another request is under way on the connection, which does not speak HTTP/2.
         case taken
-        /// The connection is not known.
+        /// No connection with this port and TLS session is known.
         case unknown
     }
 
-    /// Those that were opened. libcurl 7.88 does not report that it closes one that was not yet connected.
+    /// The opened connections. Some of them may be closed.
+    /// libcurl 7.88 does not report the close of a connection that was not yet established.
     private(set) var connections: [Connection] = []
     private var lastNumber = 0
-    /// The requests for which connections with these TLS contexts are made.
+    /// The request that makes a connection, by the connection's TLS context.
     private var contexts: [UnsafeRawPointer: any ConnectionUser] = [:]
-    /// The hosts to which a connection speaks HTTP/2.
+    /// The hosts for which the last TLS session chose HTTP/2.
     private var sharingHosts: Set<Host> = []
-    /// The requests that make connections which others may share. Between two addresses of a name such a
-    /// request may have no socket for a while.
+    /// The request that makes a connection which others may share, by host.
+    /// Between two addresses of a name, such a request may have no socket for a while.
     private var makers: [Host: ObjectIdentifier] = [:]
-    /// The hosts to which the last such connection could not be made.
+    /// The hosts to which the last connection to share could not be made.
     private var unmade: Set<Host> = []
 
     /// Notes a socket that was opened for a connection.
     ///
-    /// - Parameter host: the host of a request that may share its connection; nil where it may not.
+    /// - Parameter host: the host of a request that may share the connection. `nil` means that the
+    ///   request may not.
     func opened(_ socket: curl_socket_t, to host: Host? = nil) {
         closes(socket)
         lastNumber += 1
@@ -63,13 +66,13 @@ final class SharedConnections {
         )
     }
 
-    /// Whether another request makes a connection to a host that speaks HTTP/2, which both can share.
+    /// Whether a request must wait: another one makes an HTTP/2 connection that both can share.
     func awaitsConnection(to host: Host, for user: any ConnectionUser) -> Bool {
         guard sharingHosts.contains(host), let maker = makers[host] else { return false }
         return maker != ObjectIdentifier(user)
     }
 
-    /// Notes a request that makes a connection which others may share.
+    /// Notes that a request makes a connection which others may share.
     func makes(_ host: Host, by user: any ConnectionUser) {
         if makers[host] == nil { makers[host] = ObjectIdentifier(user) }
         unmade.remove(host)
@@ -77,29 +80,31 @@ final class SharedConnections {
 
     /// Notes that a request has its connection, or has ended without one.
     ///
-    /// - Parameter hasFailed: whether none could be made.
+    /// - Parameter hasFailed: whether no connection could be made.
     func endsMaking(_ host: Host, by user: any ConnectionUser, hasFailed: Bool) {
         guard makers[host] == ObjectIdentifier(user) else { return }
         makers[host] = nil
         if hasFailed { unmade.insert(host) }
     }
 
-    /// Whether the last connection to a host that others waited for could not be made.
+    /// Whether the last connection to share with a host could not be made.
     func isUnmade(_ host: Host) -> Bool { unmade.contains(host) }
 
-    /// Whether the socket of a connection has not been closed.
+    /// Whether the socket of a connection is still open.
     private func isOpen(_ connection: Connection) -> Bool {
         connection.cookie != 0 && linux_socket_cookie(connection.socket) == connection.cookie
     }
 
-    /// Forgets a socket that is about to be closed: its number may soon belong to another file.
+    /// Forgets a socket that is about to be closed, because its number may soon be another file's.
     func closes(_ socket: curl_socket_t) { connections.removeAll { $0.socket == socket } }
 
-    /// Notes a request that is about to be sent over the connection with this local port.
+    /// Notes a request that is about to be sent. Returns whether it may be sent.
     ///
     /// - Parameters:
-    ///   - tls: its TLS session; nil without TLS, and where libcurl does not report it.
-    ///   - choseHTTP2: whether the session agreed on HTTP/2 (RFC 7301); nil where it is not known.
+    ///   - localPort: the local port of the connection.
+    ///   - tls: the TLS session. `nil` means no TLS, or that libcurl does not report it.
+    ///   - choseHTTP2: whether the session agreed on HTTP/2 (RFC 7301). `nil` means that this is
+    ///     not known.
     func began(
         _ user: any ConnectionUser, localPort: Int32, tls: UnsafeRawPointer? = nil,
         choseHTTP2: Bool? = nil
@@ -138,7 +143,7 @@ final class SharedConnections {
         connections[position].speaksHTTP2 = version == .http2
     }
 
-    /// Notes the request for which a connection with a TLS context is made.
+    /// Notes which request makes the connection with a TLS context.
     func begins(_ context: UnsafeRawPointer, for user: (any ConnectionUser)?) {
         contexts[context] = user
     }
@@ -150,18 +155,19 @@ final class SharedConnections {
 
     /// Notes that the peer of a TLS session sends nothing more (close_notify, RFC 8446 §6.1).
     ///
-    /// Some peers keep the TCP connection. libcurl then learns of the end only if it reads from the
-    /// socket, so reading is ended here (shutdown(2)).
+    /// Some peers keep the TCP connection open. libcurl then learns of the end only if it reads
+    /// from the socket. So this method shuts the reading side down (shutdown(2)), which libcurl
+    /// notices.
     func peerCloses(_ tls: UnsafeRawPointer) {
         guard let connection = connections.first(where: { $0.tls == tls }) else { return }
         for user in connection.users { user.peerCloses() }
         if isOpen(connection) { shutdown(connection.socket, Int32(SHUT_RD)) }
     }
 
-    /// Ends the connection with this number if nothing came over it for so many milliseconds.
+    /// Ends the connection with this number if no byte came over it for so many milliseconds.
     ///
-    /// A router on the way may have forgotten it. libcurl would use it for further requests to the
-    /// host, and they would get no answer either.
+    /// A router on the way may have forgotten the connection. libcurl would use it for further
+    /// requests to the host, and they would get no answer either.
     func end(_ number: Int, ifSilentFor milliseconds: Int64) {
         guard let connection = connections.first(where: { $0.number == number }),
             isOpen(connection), linux_silence(connection.socket) >= milliseconds
@@ -169,16 +175,18 @@ final class SharedConnections {
         shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 
-    /// The connection over which requests were sent before: connections to two hosts may have one
-    /// local port, but no two of them have one TLS session.
+    /// Returns the position of a connection that has already carried a request.
+    /// Returns nil if no known connection has this port and session. Connections to two hosts may
+    /// have the same local port, but no two connections have the same TLS session.
     private func known(_ localPort: Int32, _ tls: UnsafeRawPointer?) -> Int? {
         guard localPort > 0 else { return nil }
         connections.removeAll { $0.localPort == localPort && $0.tls == tls && !isOpen($0) }
         return connections.firstIndex { $0.localPort == localPort && $0.tls == tls }
     }
 
-    /// Finds the socket that has a port, among those over which nothing was sent yet, and forgets those
-    /// of them that were closed. From now on libcurl reports when it closes the socket.
+    /// Finds the connection with a port among those that have carried no request yet.
+    /// Returns nil if no connection has the port. Also forgets the closed ones of these
+    /// connections. From now on libcurl reports when it closes the socket.
     private func learn(_ localPort: Int32) -> Int? {
         guard localPort > 0 else { return nil }
         connections.removeAll { $0.localPort == 0 && !isOpen($0) }
@@ -192,10 +200,10 @@ final class SharedConnections {
 
 /// A request that uses a connection.
 protocol ConnectionUser: AnyObject {
-    /// Whether it has not ended over a connection that does not speak HTTP/2.
+    /// Whether the request may still be under way on the connection with this TLS session.
     func isUnderWay(in tls: UnsafeRawPointer?) -> Bool
-    /// The peer of its TLS session sends nothing more.
+    /// Notes that the peer of the TLS session sends nothing more.
     func peerCloses()
-    /// The server asks for a client certificate.
+    /// Notes that the server asks for a client certificate.
     func isAskedForCertificate()
 }

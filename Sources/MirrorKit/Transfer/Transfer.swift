@@ -1,53 +1,54 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// One job on its way, with its state on the transfer thread.
+/// A job under way, with its state. Only the transfer thread uses this class.
 final class Transfer {
     /// The event that the transfer waits for.
     enum State {
-        /// It waits for a place among the running transfers.
+        /// The transfer waits for a place among the running transfers.
         case queued
-        /// It waits for a worker, which reads its part, or hashes.
+        /// The transfer waits for a worker, which reads its part, or hashes.
         case working
-        /// It waits for a thread that reads its source file.
+        /// The transfer waits for a thread that reads its source file.
         case reading(FileReading)
-        /// It waits for libcurl.
+        /// The transfer waits for libcurl.
         case exchanging(ActiveRequest)
-        /// It waits for its further connections; its own connection has nothing left to fetch.
+        /// The transfer waits for its further connections. Its own one has nothing left to fetch.
         case joined
-        /// It waits until a time in milliseconds.
+        /// The transfer waits until a time in milliseconds.
         case waiting(until: Int64)
-        /// It waits for the last milestone; then the result is reported.
+        /// The transfer waits for the last milestone. Then the engine reports the result.
         case settling(TransferResult)
     }
 
-    /// It is another one once credentials were renewed.
+    /// The job. Renewed credentials replace it by a copy with other headers.
     var job: TransferJob
     var state = State.queued
-    /// The state machine that decides; nil until the verified length of an earlier part is known.
+    /// The state machine that decides each request.
+    /// `nil` means that the verified length of an earlier part is not known yet.
     var machine: TransferMachine?
-    /// The next request.
+    /// The request that is under way, or comes next.
     var plan: RequestPlan?
     /// The bytes in hand.
     var body: IncomingBody?
-    /// The connections and their ranges; nil where only one connection is used.
+    /// The connections and their ranges. `nil` means that the transfer uses one connection.
     var segments: TransferSegments?
-    /// Requests of further connections, which the state machine does not count.
+    /// How many requests further connections made. The state machine does not count them.
     var segmentRequests = 0
-    /// Requests that ended before there was a socket for them, so they do not count.
+    /// How many requests ended before they had a socket. They do not count.
     var requestsWithoutSocket = 0
     var meter = ProgressMeter()
     var cost = TransferCost()
     var hasStarted = false
     var isPaused = false
-    /// The result with which it must end, if a worker is busy with it until then: it was cancelled, the
-    /// disk is full, or a limit of the run was reached.
+    /// The result with which the transfer ends when the worker that is busy with it has answered.
+    /// The reason is a cancellation, a full disk, or a limit of the run.
     var earlyResult: TransferResult?
-    /// Whether that end discards the part too.
+    /// Whether the end of the transfer also discards its part.
     var discardsPart = false
     /// Asks a worker to stop early.
     private(set) lazy var cancellation = CancellationFlag()
-    /// Detects that too few bytes come for too long, over all requests of its own connection.
+    /// Detects that too few bytes come for too long, over all requests of the own connection.
     var stall: StallClock
 
     init(_ job: TransferJob, stallTimeout: Int64) {
@@ -55,10 +56,10 @@ final class Transfer {
         stall = StallClock(timeout: stallTimeout)
     }
 
-    /// The host that the next request goes to.
+    /// The host of the next request.
     var nextHost: Host { Host(plan?.url ?? job.sources[0].url) }
 
-    /// The number of all bytes in hand, at any place in the file.
+    /// How many bytes are in hand, at any place in the file.
     var heldBytes: Int64 {
         guard let segments, let body else { return body?.length ?? 0 }
         return max(body.length, segments.state.plan.heldBytes)
@@ -72,13 +73,13 @@ final class Transfer {
         }
     }
 
-    /// Adds the requests of all its connections up.
+    /// Updates `cost.requests` with the requests of all connections.
     func countRequests() {
         cost.requests =
             (machine?.requests ?? 0) + segmentRequests - requestsWithoutSocket
     }
 
-    /// Discards the bytes in hand.
+    /// Discards the bytes in hand, with their part, and ends the further connections.
     func drop() throws(MirrorError) {
         segments?.dismiss(keeping: false)
         segments = nil
@@ -95,8 +96,8 @@ struct ProgressMeter {
     private var bytes: Int64 = 0
     private var rate: Double = 0
 
-    /// Returns bytes a second, smoothed over a few seconds. Returns nil when less than 500 ms have
-    /// passed since the last report.
+    /// Returns bytes a second, smoothed over a few seconds.
+    /// Returns nil at the first call, and if less than 500 ms have passed since the last report.
     mutating func read(length: Int64, now: Int64) -> Int64? {
         guard let since else {
             (self.since, bytes) = (now, length)
@@ -110,14 +111,14 @@ struct ProgressMeter {
         return Int64(rate)
     }
 
-    /// Leaves out the time until the next reading, because the transfer is paused.
+    /// Leaves the time until the next `read` out, because the transfer is paused.
     mutating func rest() { since = nil }
 }
 
 /// One fetch: everything that the transfer loop must know, with secrets filled in.
 ///
-/// An object, because it goes from the run to the loop and back with each event, and a copy would
-/// count a reference for each of its parts.
+/// A class, because the job goes from the run to the loop and back with each event. To copy a
+/// struct would change a reference count for each of its parts.
 final class TransferJob: Sendable {
     /// Unique in the run.
     let id: Int
@@ -125,25 +126,26 @@ final class TransferJob: Sendable {
     let target: Target
     /// The sources in the order in which they are tried; never empty.
     let sources: [PreparedSource]
-    /// The body of a POST; nil for a GET.
+    /// The body of a POST. `nil` means that the request is a GET.
     let postBody: [UInt8]?
     /// The size, digests and media type that the bytes must have.
     let expectation: Expectation
-    /// The version at the target, for a conditional request; nil makes the request unconditional.
+    /// The version at the target, for a conditional request. `nil` makes the request unconditional.
     let local: LocalVersion?
-    /// The part that may be resumed; the loop first cuts it to its verified length.
+    /// The part that may be resumed. The loop first cuts the part to its verified length.
     let part: PartRecord?
     /// Jobs with a higher priority run first.
     let priority: Int32
-    /// Whether its failure ends everything: no other job begins before the observer has handled it.
+    /// Whether a failure of this job ends the run.
+    /// After such a failure, no other job begins before the observer has handled it.
     let isDecisive: Bool
     /// Whether its bytes go into a part even if they are few, so that a later run can use them.
     let keepsPart: Bool
-    /// Asks the program for other credentials after a 401; nil where it has none to give.
+    /// Asks the program for other credentials after a 401. `nil` means that it has no others.
     let renew: CredentialRenewal?
-    /// What its bytes count against; nil where nothing limits the run.
+    /// The limit that the bytes count against. `nil` means that the run has no limit.
     let allowance: ByteAllowance?
-    /// Whether it goes on when nothing is left of that.
+    /// Whether the job goes on when `allowance` is spent.
     let isUrgent: Bool
 
     /// Makes a job.
@@ -168,7 +170,7 @@ final class TransferJob: Sendable {
         self.isUrgent = isUrgent
     }
 
-    /// The same job with other headers for the origin of one of its sources.
+    /// Returns the same job with other headers for one of its sources.
     func with(_ headers: [(name: String, value: String)], for source: Int) -> TransferJob {
         var sources = sources
         sources[source] = PreparedSource(
@@ -180,17 +182,17 @@ final class TransferJob: Sendable {
             allowance: allowance, isUrgent: isUrgent)
     }
 
-    /// Whether it must take no more bytes until the run decides what follows.
+    /// Whether the allowance is spent, so that the job takes no more bytes until the run decides.
     var hasSpentAll: Bool { !isUrgent && allowance?.isSpent == true }
 
-    /// Whether its response is expected to take little more than a round trip.
+    /// Whether the response probably takes little more than a round trip.
     var isBrief: Bool {
         local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
     }
 }
 
-/// Asks for the headers of a source whose credentials were refused, and passes them on: perhaps at
-/// once, perhaps never.
+/// Asks the program for other headers of a source whose credentials were refused.
+/// The program calls `then` with them, perhaps at once, perhaps never.
 typealias CredentialRenewal =
     @Sendable (PreparedSource, _ then: @escaping @Sendable (RenewedHeaders) -> Void) -> Void
 
@@ -208,10 +210,10 @@ struct PreparedSource: Sendable {
     let key: SourceKey
     /// Names and values, secrets included: never printed, sent to the URL's own origin only.
     let headers: [(name: String, value: String)]
-    /// Whether one of them is User-Agent.
+    /// Whether one of the headers is User-Agent.
     let namesUserAgent: Bool
 
-    /// Takes a source and its values.
+    /// Makes a source with its header values.
     init(url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]) {
         self.url = url
         self.key = key
@@ -235,11 +237,11 @@ final class TransferRegister {
         self.observer = observer
     }
 
-    /// Adds a transfer, which waits for nothing yet.
+    /// Adds a transfer, but puts it into no queue.
     func insert(_ transfer: Transfer) { transfers[transfer.job.id] = transfer }
 
-    /// Gives the place of a transfer back, and takes the transfer out of every queue, so that it
-    /// cannot begin again.
+    /// Releases the place of a transfer and removes the transfer from every queue.
+    /// So the transfer cannot begin again.
     func withdraw(_ transfer: Transfer) {
         dispatcher.release(transfer.job.id)
         dispatcher.remove(transfer.job.id)
@@ -249,7 +251,7 @@ final class TransferRegister {
     func end(_ transfer: Transfer, _ result: TransferResult) {
         let id = transfer.job.id
         withdraw(transfer)
-        // A request that still ran would report to segments that are gone.
+        // A further request that still runs would report to segments that no longer exist.
         transfer.segments?.dismiss(keeping: true)
         transfers[id] = nil
         report(transfer, .ended(result))
@@ -257,7 +259,8 @@ final class TransferRegister {
 
     /// Releases the place of the transfer, if it has one, and queues its next request.
     ///
-    /// - Parameter isPatient: whether it waits for the host even when the host does not respond.
+    /// - Parameter isPatient: whether the transfer waits for the host even if the host does not
+    ///   respond.
     func waitForPlace(_ transfer: Transfer, isPatient: Bool = false) {
         let id = transfer.job.id
         dispatcher.release(id)
@@ -269,7 +272,7 @@ final class TransferRegister {
             isBrief: transfer.job.isBrief)
     }
 
-    /// The next transfer that has got a place; nil when none can start.
+    /// Returns the next transfer that has got a place. Returns nil if no transfer can start.
     func nextToStart() -> Transfer? {
         while let id = dispatcher.next() {
             if let transfer = transfers[id], case .queued = transfer.state { return transfer }
@@ -278,10 +281,10 @@ final class TransferRegister {
         return nil
     }
 
-    /// The next transfer whose waiting time is over.
+    /// Returns the next transfer whose wait is over. Returns nil if there is no such transfer.
     func nextToWake() -> Transfer? {
         while let id = dispatcher.popWoken() {
-            // A paused transfer continues when it is resumed.
+            // This skips a paused transfer, which continues when it is resumed.
             if let transfer = transfers[id], !transfer.isPaused, case .waiting = transfer.state {
                 return transfer
             }
@@ -289,7 +292,8 @@ final class TransferRegister {
         return nil
     }
 
-    /// Gives a transfer with several sources the times until which their hosts must not be asked.
+    /// Passes to the machine of a transfer for how long each source's host must not be asked.
+    /// Does nothing if the transfer has only one source.
     func know(hostsOf transfer: Transfer) {
         guard transfer.job.sources.count > 1 else { return }
         transfer.machine?.know(

@@ -11,7 +11,8 @@ extension TransferEngine {
         if let action = transfer.machine?.action(by: decision) { act(action, transfer) }
     }
 
-    /// Carries out what the end of connections means for their transfer.
+    /// Passes an event of a transfer's segments to its state machine, or fails the transfer.
+    /// Does nothing if there is no event.
     func decide(_ transfer: Transfer, _ event: TransferSegments.Event?) {
         switch event {
         case .failed(let error): failInMidst(transfer, error)
@@ -32,7 +33,8 @@ extension TransferEngine {
         if let plan = carryOut(action, transfer) { queue(plan, transfer) }
     }
 
-    /// Carries out an action, but for the request that it may end with, which is returned.
+    /// Carries out an action, except the request that the action may end with.
+    /// Returns that request. Returns nil if the action ends with no request.
     private func carryOut(_ action: TransferAction, _ transfer: Transfer) -> RequestPlan? {
         let now = work.clock.monotonic()
         if let seconds = action.hostHold, let url = transfer.plan?.url {
@@ -154,7 +156,7 @@ extension TransferEngine {
         } catch { fail(transfer, error) }
     }
 
-    /// Has the source file opened.
+    /// Makes a thread look at the source file.
     private func open(_ plan: RequestPlan, for transfer: Transfer) {
         guard let path = plan.url.filePath else {
             transfer.state = .working
@@ -169,7 +171,7 @@ extension TransferEngine {
 // MARK: Credentials
 
 extension TransferEngine {
-    /// Asks the program for other credentials for the source that refused those it has.
+    /// Asks the program for other credentials, for the source that refused the current ones.
     private func askCredentials(for transfer: Transfer) {
         guard let source = transfer.plan?.source else { return }
         let (id, inbox) = (transfer.job.id, work.inbox)
@@ -182,14 +184,15 @@ extension TransferEngine {
 // MARK: Pauses
 
 extension TransferEngine {
-    /// Breaks off the requests of a paused transfer: its connections and its place go to others.
+    /// Ends the requests of a paused transfer, so that others get its connections and place.
     ///
-    /// What came is kept, and the next request waits for the end of the pause. A request that could
-    /// not be continued stays as it is, and its bytes are held back.
+    /// The received bytes are kept, and the next request waits for the end of the pause. If the
+    /// transfer could not be continued by a new request, the request goes on, and its bytes are
+    /// held back.
     func breakOff(_ transfer: Transfer) {
         guard transfer.machine?.mayBreakOff(held: transfer.heldBytes) == true else { return }
         if case .exchanging(let active) = transfer.state {
-            // A response that was judged already ends soon.
+            // The callbacks have judged this response already, so it ends soon.
             guard active.finding == nil else { return }
             requests.breakOff(active)
         }
@@ -205,7 +208,8 @@ extension TransferEngine {
 // MARK: Bytes
 
 extension TransferEngine {
-    /// Makes the bytes in hand survive a crash, without waiting until they do.
+    /// Puts the bytes in hand into the part and logs them, so that they survive a crash.
+    /// Does not wait for the disk.
     private func keep(_ transfer: Transfer) {
         guard let body = transfer.body, body.isResumable else { return }
         do {
@@ -244,7 +248,7 @@ extension TransferEngine {
         }
     }
 
-    /// The digests are known.
+    /// Passes the digests of the bytes to the state machine.
     func hashed(_ transfer: Transfer, _ digests: [Digest], piecesHold: Bool?) {
         guard let body = transfer.body else { return }
         body.digests = digests
@@ -309,9 +313,10 @@ extension TransferEngine {
     }
 }
 
-/// The wire calls these inside `perform` and `resume`. They change the state of the transfer that a
-/// response belongs to, and start or end no request. A finding is carried out when the request has
-/// ended (`ended`).
+/// The wire calls these methods inside `perform` and `resume`.
+///
+/// They change the state of the transfer that a response belongs to, and start or end no request.
+/// The engine acts on a finding when the request has ended (`ended`).
 extension TransferEngine: ActiveRequest.Listener {
     /// Starts the stall clock, and notes in the dispatcher that the request is connected.
     func began(_ active: ActiveRequest) {

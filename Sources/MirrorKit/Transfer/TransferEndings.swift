@@ -18,7 +18,7 @@ extension TransferEngine {
         if error.code == .noSpace { refuseAll(error) }
     }
 
-    /// Ends a transfer with a failure on this side while connections are open.
+    /// Ends a transfer after a local failure, also while its connections are open.
     func failInMidst(_ transfer: Transfer, _ error: MirrorError) {
         if case .settling = transfer.state { return }
         switch transfer.state {
@@ -48,18 +48,18 @@ extension TransferEngine {
             try body.spill(now: work.clock.monotonic())
             body.flush()
         } catch {
-            // Milestones that were logged before stay valid; there is nothing to add.
+            // Milestones that were logged before stay valid, so this failure changes nothing.
         }
         transfer.state = .settling(result)
         work.settle(body, of: transfer.job, after: pipelines)
     }
 
-    /// Ends a job on which no worker is busy.
+    /// Ends a job on which no worker is busy, and discards its part if that was requested.
     func finish(_ transfer: Transfer, _ result: TransferResult) {
         guard transfer.discardsPart else { return settle(transfer, result) }
         transfer.segments?.dismiss(keeping: false)
         do {
-            // The body that stands for a part while it is read has no file.
+            // While a worker reads the part, the transfer's body has no file.
             let hasFile = transfer.body?.file != nil
             try transfer.body?.discard()
             if !hasFile, let part = transfer.job.part {
@@ -80,21 +80,21 @@ extension TransferEngine {
         switch transfer.state {
         case .settling: return
         case .working:
-            // The worker's message will find this ending.
+            // `goOn` finds this result when the worker's message arrives.
             transfer.earlyResult = result
             transfer.body?.stop()
         case .exchanging(let active):
             requests.breakOff(active)
             finish(transfer, result)
         case .reading(let reading):
-            // It may never come back.
+            // The thread that reads the file may never return.
             work.files.giveUp(reading, of: transfer)
             finish(transfer, result)
         case .queued, .waiting, .joined: finish(transfer, result)
         }
     }
 
-    /// Ends jobs in one step: none of them gets the place that another one leaves.
+    /// Cancels jobs in one step, so that no job of the list gets the place that another one leaves.
     func cancel(_ ids: [Int], discardingPart: Bool) {
         for id in ids {
             guard let transfer = register.transfers[id] else { continue }
@@ -148,7 +148,7 @@ extension TransferEngine {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
         }
-        // Another address may have answered, where one had no socket.
+        // The flags below may be about one address of the host, while another address has answered.
         let wasMade = failure == nil || end.wasSent
         if !wasMade, active.lacksDescriptor, wasShortOfDescriptors(active, transfer) {
             return
@@ -165,9 +165,10 @@ extension TransferEngine {
         ended(active, of: transfer, failure: failure)
     }
 
-    /// Whether a host that has answered nothing so far broke the connection by the rules of HTTP/2.
+    /// Whether a failure of HTTP/2 may mean that the host wants HTTP/1.1.
     ///
-    /// It may want HTTP/1.1, which it can say only by an error (RFC 9113 §7, HTTP_1_1_REQUIRED).
+    /// A host can say so only by an error (RFC 9113 §7, HTTP_1_1_REQUIRED). The result is true if
+    /// the host is known to forbid shared connections, or has answered nothing so far.
     private func wantsHTTP1(_ failure: TransportFailure?, _ transfer: Transfer) -> Bool {
         guard failure?.isOfHTTP2 == true else { return false }
         let host = transfer.nextHost
@@ -184,12 +185,13 @@ extension TransferEngine {
     func stalled(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
         requests.wire.endConnection(of: active, ifSilentFor: policy.stallTimeout * 1000)
-        // The stalled request is over: the next one has the whole time limit.
+        // The stalled request is over, and the next request has the whole time limit.
         if active.segment == nil { active.stall.reset() }
         ended(active, of: transfer, failure: .stalled(seconds: policy.stallTimeout))
     }
 
-    /// Ends a request whose answer may belong to another one; it is made again elsewhere.
+    /// Ends a request whose answer may belong to another request.
+    /// The request is made again over another connection.
     func endMisplaced(_ active: ActiveRequest) {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
@@ -211,12 +213,12 @@ extension TransferEngine {
         }
     }
 
-    /// Handles a connection for which the process has no descriptor left. From then on fewer
-    /// transfers run at once, and this transfer starts again when it has a place. Returns false if
-    /// the number cannot be lowered.
+    /// Handles a connection for which the process has no descriptor left.
+    /// From then on fewer transfers run at once. This transfer starts again when it has a place.
+    /// Returns false if the number of transfers cannot be lowered.
     private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
         if active.segment != nil {
-            // A further connection is never required.
+            // The transfer does not require its further connections, so only this one ends.
             transfer.segmentRequests -= 1
             ended(active, of: transfer, failure: nil)
             return true
@@ -232,8 +234,8 @@ extension TransferEngine {
 // MARK: The transfer's own request
 
 extension TransferEngine {
-    /// Ends the transfer's own request. A finding of its callbacks has priority over the wire's
-    /// failure.
+    /// Ends the transfer's own request.
+    /// A finding of its callbacks has priority over the wire's failure.
     private func ownEnded(
         _ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?
     ) {
@@ -250,7 +252,8 @@ extension TransferEngine {
         }
     }
 
-    /// Ends the body, if there was one: completely, or with a failure.
+    /// Ends the body of a response: completely, or with a failure.
+    /// Without a body, the request counts as failed.
     private func conclude(
         _ transfer: Transfer, failure: TransportFailure?, of active: ActiveRequest
     ) {
@@ -277,7 +280,8 @@ extension TransferEngine {
 
     /// Ends a response that cannot be trusted: before its body, or at its trailers.
     ///
-    /// What came before the trailers is in hand, as after an interruption; a pin vouches for it.
+    /// Bytes that came before the trailers are kept, as after an interruption, because a pin will
+    /// verify them.
     private func refused(_ transfer: Transfer, _ refusal: ResponseError) {
         guard transfer.machine?.reception != nil, let body = transfer.body else {
             return decide(transfer) { $0.refused(refusal) }
@@ -298,14 +302,14 @@ extension TransferEngine {
         decide(transfer) { $0.interrupted(failure, length: length) }
     }
 
-    /// Handles a request that brought no head. That may be the host's fault; then all transfers
-    /// that need the host wait for it together.
+    /// Handles a request that brought no head.
+    /// If the host may be the cause, all transfers that need the host wait for it together.
     private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
         guard !failure.isMisplaced, transfer.machine?.mayRefuseProtocol(failure) != true else {
             return interrupted(transfer, failure)
         }
         var failure = failure
-        // Nothing speaks TLS on port 80.
+        // No server speaks TLS on port 80, so the hint would be wrong there.
         if failure.code == .connectionLost, failure.wasSent, let url = transfer.plan?.url,
             url.scheme == .http, url.port != 80, !register.dispatcher.hasAnswered(Host(url))
         {

@@ -4,12 +4,13 @@ internal import MirrorSystem
 /// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
 /// nothing itself.
 ///
-/// The way of a transfer: its run, or a message, submits its job. The dispatcher gives it a place
-/// (`TransferRegister`), and it starts. Its state machine asks for a request (TransferDriver.swift),
-/// which runs on the wire (`ActiveRequests`). The wire reports heads and bytes inside `perform` and
-/// `resume`; they change the state of their transfer, and never start or end one. What the end of the
-/// request means goes to the state machine (TransferEndings.swift), and so do the results of other
-/// threads (`TransferWork`), until the transfer ends. Everything here belongs to the one thread.
+/// A transfer begins when a message submits its job. The dispatcher gives the job a place
+/// (`TransferRegister`), and the transfer starts. Its state machine asks for a request
+/// (TransferDriver.swift), which runs on the wire (`ActiveRequests`). The wire reports heads and
+/// bytes inside `perform` and `resume`. These reports change the state of their transfer, and never
+/// start or end a request. The engine passes the request's end to the state machine
+/// (TransferEndings.swift). It also passes the results of other threads (`TransferWork`), until the
+/// transfer ends. Only the transfer thread uses this class.
 final class TransferEngine {
     /// The dependencies of the engine: the real ones, or those of a simulation.
     struct Surroundings {
@@ -17,17 +18,18 @@ final class TransferEngine {
         let parts: any PartStore
         let observer: any TransferObserver
         let inbox: TransferInbox
-        /// Thread pools that write and hash bytes, and that read parts.
+        /// `workers`: threads that write and hash bytes. `readers`: threads that read parts.
         let workers: any Workers
         let readers: any Workers
-        /// Returns the error that forbids a number of further bytes of a target; nil allows them.
+        /// Returns the error that forbids a number of further bytes of a target.
+        /// Returns nil to allow the bytes.
         let admit: @Sendable (Int64, Target) -> MirrorError?
-        /// The number of transfers at once that suited each host in earlier runs. `remember`
-        /// receives the numbers of this run.
+        /// `remembered`: how many transfers at once suited each host in earlier runs.
+        /// `remember`: receives the numbers of this run.
         var remembered: [Host: Int] = [:]
         var remember: @Sendable ([Host: Int]) -> Void = { _ in }
         var clock = SystemClock()
-        /// Picks a number from 0 to its argument.
+        /// Returns a random number from 0 to its argument.
         var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     }
 
@@ -37,17 +39,18 @@ final class TransferEngine {
     let requests: ActiveRequests
     let throttle: ReadingThrottle
     let work: TransferWork
-    /// The most connections of one transfer; nil finds the number by measurement.
+    /// Maximum number of connections of one transfer.
+    /// `nil` means that the engine finds the number by measurement.
     let segmentLimit: Int?
-    /// The transfers that several connections may fetch.
+    /// The ids of the transfers that several connections may fetch.
     var segmented: Set<Int> = []
-    /// The transfers whose connections wait for a review.
+    /// The ids of the transfers whose connections wait for a review.
     var unreviewed: Set<Int> = []
-    /// Measures the time since the numbers of connections were compared with the received bytes.
+    /// Measures the time since `paceSegments` last compared connections with received bytes.
     var paced = LoadMeter()
-    /// The error that forbids any further request; nil while requests are allowed.
+    /// The error that forbids any further request. `nil` means that requests are allowed.
     var refusal: MirrorError?
-    /// Whether `stop` was asked for.
+    /// Whether a message has asked the engine to stop.
     var isStopping = false
     /// Whether the loop reads no socket until its next iteration, because it has enough to do or
     /// must not receive more.
@@ -81,7 +84,7 @@ final class TransferEngine {
 // MARK: The loop
 
 extension TransferEngine {
-    /// Runs until `stop` was asked for and every transfer has ended.
+    /// Runs until a message asks to stop and every transfer has ended.
     func run() {
         while let time = iterate() {
             if isHoldingBack {
@@ -94,8 +97,9 @@ extension TransferEngine {
         surroundings.remember(register.dispatcher.learnedLimits)
     }
 
-    /// Does all work that is possible now, and returns the milliseconds to wait; nil when everything
-    /// has ended. The wait reads no socket where `isHoldingBack` is set.
+    /// Does all work that is possible now, and returns the milliseconds to wait.
+    /// Returns nil when everything has ended. If `isHoldingBack` is set, the wait must read no
+    /// socket.
     func iterate() -> Int64? {
         iterations += 1
         look(hasAsked: !isHoldingBack)
@@ -111,22 +115,23 @@ extension TransferEngine {
             exchange()
             reviewConnections()
             limitTotal()
-            // Free places are assigned before the loop waits.
+            // Requests that ended have freed places. Other transfers get them before the loop
+            // waits.
             listen()
             startNext()
         }
         tick()
-        // The message to stop may be among those just taken, and its signal is consumed.
+        // The message to stop may be among those just handled, and its signal is already cleared.
         if isDone { return nil }
         // The bytes just read may have used up the limit, and libcurl watches no socket of a
         // transfer that was held back.
         return rest(pause > 0 ? pause : throttleDelay())
     }
 
-    /// Whether everything has ended, as was asked for.
+    /// Whether a message has asked the engine to stop, and every transfer has ended.
     private var isDone: Bool { isStopping && register.transfers.isEmpty }
 
-    /// Whether all running transfers are being ended.
+    /// Whether the engine is ending all transfers.
     private var endsAll: Bool { isStopping || refusal != nil }
 
     /// Reads from and writes to sockets, and handles the requests that end.
@@ -150,7 +155,7 @@ extension TransferEngine {
         return timeToWait
     }
 
-    /// The milliseconds for which no socket is read.
+    /// Returns for how many milliseconds the loop must leave all sockets unread.
     private func throttleDelay() -> Int64 {
         throttle.delay {
             requests.running.values.contains { active in
@@ -161,7 +166,7 @@ extension TransferEngine {
         }
     }
 
-    /// The milliseconds for which the loop has nothing to do unless a message arrives.
+    /// Milliseconds until the loop has work again, if no message or socket event arrives before.
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
         if !unreviewed.isEmpty || requests.hasResumable { return 0 }
@@ -176,7 +181,7 @@ extension TransferEngine {
 // MARK: Messages
 
 extension TransferEngine {
-    /// Takes all messages, and lets the observer act on what they mean.
+    /// Handles all messages, and gives the observer a turn to act on the resulting events.
     private func listen() {
         for message in surroundings.inbox.take() { take(message) }
         surroundings.observer.takeTurn()
@@ -208,16 +213,17 @@ extension TransferEngine {
             else { return }
             register.end(transfer, result)
         case .renewed(let id, let source, let headers): renewed(id, source: source, headers)
-        // A stopped pipeline reports its waiting work as broken.
+        // A stopped pipeline also sends this message for its waiting work.
         case .broken(let id, let error): goOn(id) { failInMidst($0, error) }
         case .file(let reading, let news): file(reading, news)
         }
     }
 
-    /// Continues a transfer after a worker, or ends it if that was requested while the worker was busy.
+    /// Continues a transfer after a worker's message.
+    /// If the transfer was ended while the worker was busy, it ends now.
     private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
         guard let transfer = register.transfers[id] else { return }
-        // The transfer has failed, and only waits for its last milestone.
+        // The transfer has failed already, and only waits for its last milestone.
         if case .settling = transfer.state { return }
         if let ending = transfer.earlyResult { return finish(transfer, ending) }
         next(transfer)
@@ -234,7 +240,9 @@ extension TransferEngine {
         register.waitForPlace(transfer)
     }
 
-    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
+    /// Requests no more bytes of a job until it is resumed.
+    /// A running job gives its place back if a later request can continue the download. Otherwise
+    /// it keeps the place.
     func pause(_ id: Int) {
         guard let transfer = register.transfers[id], !transfer.isPaused else { return }
         transfer.isPaused = true
@@ -259,7 +267,7 @@ extension TransferEngine {
         }
     }
 
-    /// The program has other credentials for a source, or has none.
+    /// Handles the program's answer: other credentials for a source, or the reason for having none.
     private func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
         guard let transfer = register.transfers[id], case .waiting = transfer.state,
             transfer.plan?.source == source
@@ -280,12 +288,12 @@ extension TransferEngine {
 // MARK: Starts
 
 extension TransferEngine {
-    /// The most transfers that start at one time: so handshakes and other requests under way go on.
-    /// To start one takes up to 0.06 ms.
+    /// Maximum number of transfers that start in one iteration. One start takes up to 0.06 ms.
+    /// The limit lets handshakes and other requests under way go on.
     private static let mostAtATime = 4
 
-    /// Starts transfers as long as there are places, up to the most that start at one time. While there are
-    /// more, the dispatcher's `timeToWait` is 0.
+    /// Starts transfers that have places, up to `mostAtATime`.
+    /// While more transfers could start, the dispatcher's `timeToWait` is 0.
     private func startNext() {
         guard !throttle.limits.isPaused, !isStopping else { return }
         for _ in 0..<Self.mostAtATime {
@@ -313,7 +321,7 @@ extension TransferEngine {
         }
     }
 
-    /// Begins the transfer after its part was read.
+    /// Begins the transfer after a worker has read and verified its part.
     private func established(
         _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
     ) {

@@ -6,21 +6,21 @@ internal import Synchronization
 ///
 /// Callers leave messages from any thread. An observer receives the resulting events in order, on
 /// the transfer thread. The last event of every job is `ended`. After an event, no other transfer
-/// begins before the observer has taken a turn, in which it may cancel it.
+/// begins before the observer has had a turn. In its turn the observer may cancel transfers.
 final class TransferLoop: Sendable {
     private let inbox: TransferInbox
     private let thread: NativeThread
     private let hasFinished = Semaphore()
     private let isStopped = Atomic(false)
 
-    /// Starts the loop; throws where the system provides no more threads or descriptors.
+    /// Starts the loop. Throws if the system provides no more threads or descriptors.
     ///
     /// - Parameters:
     ///   - remembered: the number of transfers at once that suited each host in earlier runs.
     ///   - remember: called at the end with the numbers of this run.
-    ///   - admit: returns the error that forbids a number of further bytes of a target which the
-    ///     manifest does not declare; an error ends the transfer. Called on the transfer thread,
-    ///     and must return quickly.
+    ///   - admit: decides whether a target may receive a number of further bytes that the manifest
+    ///     does not declare. It returns nil to allow them. An error ends the transfer. Called on
+    ///     the transfer thread, and must return quickly.
     init(
         configuration: Configuration, parts: any PartStore, observer: any TransferObserver,
         remembered: [Host: Int] = [:],
@@ -51,10 +51,12 @@ final class TransferLoop: Sendable {
     /// Adds jobs to the queue.
     func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }
 
-    /// Has the observer take a turn.
+    /// Wakes the loop, so that the observer gets a turn.
     func wake() { inbox.signal.raise() }
 
-    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
+    /// Requests no more bytes of a job until it is resumed.
+    /// A running job gives its place back if a later request can continue the download. Otherwise
+    /// it keeps the place.
     func pause(_ id: Int) { inbox.post(.pause(id)) }
 
     /// Resumes a paused job.
@@ -66,9 +68,9 @@ final class TransferLoop: Sendable {
     /// Resumes after `pauseAll`.
     func resumeAll() { inbox.post(.resumeAll) }
 
-    /// Ends jobs; their parts stay for another run unless they are to be discarded.
+    /// Ends jobs. Their parts stay for another run if `discardingPart` is false.
     ///
-    /// They end in one step: none of them gets the place that another one leaves.
+    /// The jobs end in one step: no job of the list gets the place that another one leaves.
     func cancel(_ ids: [Int], discardingPart: Bool) {
         inbox.post(.cancel(ids, discardingPart: discardingPart))
     }
@@ -76,13 +78,13 @@ final class TransferLoop: Sendable {
     /// Ends every job; parts stay.
     func cancelAll() { inbox.post(.cancelAll) }
 
-    /// Ends every job and the threads, and waits for that; parts stay.
+    /// Ends every job and the threads, and waits until they have ended; parts stay.
     func stop() { finish()?.join() }
 
-    /// Ends every job, and waits for that; parts stay. Returns the transfer thread, which still closes its
-    /// connections.
+    /// Ends every job, and waits until they have ended; parts stay.
     ///
-    /// Returns nil the second time.
+    /// Returns the transfer thread, which still closes its connections.
+    /// Returns nil if it was called before.
     func finish() -> NativeThread? {
         if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return nil }
         inbox.post(.stop)
@@ -101,29 +103,30 @@ enum TransferMessage: Sendable {
     case cancel([Int], discardingPart: Bool)
     case cancelAll
     case stop
-    /// The verified length of an earlier part; no file when nothing of the part can be used.
+    /// A worker has verified an earlier part up to a length.
+    /// The file is nil if no byte of the part can be used.
     case established(Int, PartFile?, length: Int64, rangesBeyond: [Range<Int64>])
-    /// The digests of a transfer's bytes; `piecesHold` is nil when no pieces had to be checked.
+    /// The digests of a transfer's bytes. `piecesHold` is nil if no pieces had to be checked.
     case hashed(Int, [Digest], piecesHold: Bool?)
-    /// The bytes of a further connection were read back from the part.
+    /// The part was read back: it holds the bytes of a further connection.
     case segmentHeld(Int)
-    /// The last milestone of a transfer that ends was logged.
+    /// The last milestone of an ending transfer was logged.
     case settled(Int)
-    /// The program was asked for other credentials for a source of a transfer.
+    /// The program answered a request for other credentials of a source.
     case renewed(Int, source: Int, RenewedHeaders)
     /// A worker failed.
     case broken(Int, MirrorError)
-    /// A thread that reads a source file got further.
+    /// A thread that reads a source file has a result.
     case file(FileReading, FileNews)
 }
 
-/// Messages on their way to the transfer thread, in order.
+/// The messages to the transfer thread, in order.
 final class TransferInbox: Sendable {
     /// Raised with every message.
     let signal: WakeSignal
     private let messages = Mutex<[TransferMessage]>([])
 
-    /// Throws where the process has as many descriptors as it may.
+    /// Makes an empty inbox. Throws if the process has no descriptors left.
     init() throws(Errno) { signal = try WakeSignal() }
 
     /// Leaves a message; any thread may call this.
@@ -132,7 +135,7 @@ final class TransferInbox: Sendable {
         signal.raise()
     }
 
-    /// Takes all messages so far.
+    /// Removes and returns all messages so far.
     func take() -> [TransferMessage] {
         signal.clear()
         return messages.withLock { messages in
@@ -144,16 +147,17 @@ final class TransferInbox: Sendable {
 
 /// Receives the events of transfers on the transfer thread.
 protocol TransferObserver: Sendable {
-    /// The loop begins.
+    /// Called when the loop begins.
     func begin(on engine: TransferEngine)
-    /// Receives an event of a job; the last one is `ended`. It must not begin or end transfers,
-    /// because libcurl may be calling.
+    /// Receives an event of a job; the last event is `ended`.
+    /// The observer must not begin or end transfers here, because the call may come from a callback
+    /// of libcurl.
     func tell(_ job: TransferJob, _ event: TransferEvent)
-    /// Acts on what was told, and on what others told it.
+    /// Acts on the events since the last turn, and on messages from other threads.
     func takeTurn()
-    /// Milliseconds until it has something to do by itself; nil where it has not.
+    /// Milliseconds until the observer needs a turn. `nil` means that only an event causes a turn.
     var timeToWait: Int64? { get }
-    /// The loop ends.
+    /// Called when the loop ends.
     func end()
 }
 

@@ -1,19 +1,19 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The connections of one transfer that several connections fetch: the requests of the further
-/// ones, and the writers of their bytes.
+/// The further connections of a transfer: their requests, and the writers of their bytes.
 ///
-/// Their state (`SegmentSet`) decides what the connections do. What follows for the transfer as a
-/// whole is returned as an event, because it may end the transfer and these segments with it.
+/// `SegmentSet` holds the state of all connections of the transfer, and decides what they do. A
+/// method returns an event that the whole transfer must handle, because such an event may end the
+/// transfer together with these segments.
 final class TransferSegments {
-    /// What the segments mean for their transfer.
+    /// An event that the transfer as a whole must handle.
     enum Event {
-        /// Something failed on this side of the engine.
+        /// An operation of mirror itself failed, for example a write.
         case failed(MirrorError)
         /// The source has another version now.
         case changed(ResponseError)
-        /// No connection is left, with `length` bytes in hand from the start.
+        /// No connection is left. `length` bytes from the file's start are in hand.
         case concluded(SegmentSet.Conclusion, length: Int64)
     }
 
@@ -24,7 +24,7 @@ final class TransferSegments {
     private var writers: [Int: PartWriter] = [:]
     /// The writers of ended connections, until the part is known to hold all their bytes.
     private var endedWriters: [PartWriter] = []
-    /// The transfer owns its segments.
+    /// The owner of these segments, which outlives them.
     private unowned let transfer: Transfer
     private unowned let engine: TransferEngine
 
@@ -34,10 +34,11 @@ final class TransferSegments {
         self.engine = engine
     }
 
-    /// How many bytes of a further connection wait to be written or hashed.
+    /// Returns how many bytes of a further connection wait to be written or hashed.
+    /// Returns nil if the connection has no writer.
     func backlog(of id: Int) -> Int? { writers[id]?.pipeline.backlog }
 
-    /// Passes on bytes of a further connection, and of the body, that have waited too long.
+    /// Flushes bytes of a further connection, and of the body, that have waited too long.
     func tick(_ id: Int, now: Int64) throws(MirrorError) {
         writers[id]?.tick(now: now)
         try transfer.body?.tick(now: now)
@@ -46,11 +47,12 @@ final class TransferSegments {
 
     /// Adds bytes of further connections to the body once they continue the verified prefix.
     private func advanceFront() {
-        // The bytes of the transfer's own connection are counted as they come. Its next request
-        // begins at the length of the bytes in hand when the request was made.
+        // The own connection counts its bytes as they come. Its request begins at the length of the
+        // body, so that length must not change before the response.
         guard case .joined = transfer.state, let body = transfer.body else { return }
-        // Bytes of the transfer's own connection are excepted, because their pipeline verifies them.
-        // The digest must not cover bytes that a disk only claimed to have written.
+        // The front stops at bytes that were not read back yet. Otherwise the digest could cover
+        // bytes that a disk only claimed to have written. Bytes of the own connection do not stop
+        // the front, because their own pipeline reads them back.
         let front = PartWriter.heldFront(
             of: Array(writers.values) + endedWriters, upTo: state.plan.front)
         if front > body.length { body.adopt(upTo: front) }
@@ -60,14 +62,15 @@ final class TransferSegments {
 // MARK: Beginnings
 
 extension TransferSegments {
-    /// Begins a body of the transfer's own connection, and opens as many further ones as are wanted;
-    /// their requests are made later. `answerTime` is in milliseconds.
+    /// Notes that the own connection's response begins, and opens as many further ones as wanted.
+    /// `review` makes their requests later. `answerTime` is in milliseconds.
     func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) throws(MirrorError) {
         state.ownBegins(source: source, askedEnd: askedEnd, answerTime: answerTime)
         try openWanted()
     }
 
-    /// Notes in which version of HTTP the server answered: in HTTP/2, requests share a connection.
+    /// Notes the version of HTTP in which the server answered.
+    /// In HTTP/2, requests share a connection.
     func answered(in version: HTTPVersion) { state.isMultiplexed = version == .http2 }
 
     private func openWanted() throws(MirrorError) { while try openNext() {} }
@@ -104,8 +107,8 @@ extension TransferSegments {
         return true
     }
 
-    /// Closes connections that are too many or do not help, opens those that are wanted, and makes
-    /// their requests.
+    /// Closes connections that are too many or do not help, opens wanted ones, and makes requests.
+    /// Returns the event that follows for the transfer, or nil if none follows.
     func review() -> Event? {
         guard transfer.isFetching, !transfer.isPaused else { return nil }
         do throws(MirrorError) { try replaceConnections() } catch { return .failed(error) }
@@ -141,7 +144,7 @@ extension TransferSegments {
                 stall: StallClock(timeout: engine.policy.stallTimeout),
                 isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
-            // A further connection is never required.
+            // The transfer does not require its further connections, so only this one ends.
             state.refused(id)
             return try close(id)
         }
@@ -154,8 +157,9 @@ extension TransferSegments {
 // MARK: Bytes, rates and responses
 
 extension TransferSegments {
-    /// Adds bytes that came for the transfer's own connection; returns how many of them belong to it,
-    /// and whether it is done because another connection has the next bytes.
+    /// Counts bytes that came for the transfer's own connection.
+    /// `taken` is the number of bytes that belong to this connection. `isCut` means that another
+    /// connection has the next bytes, so this one is done.
     func ownArrived(_ count: Int) -> (taken: Int, isCut: Bool) {
         let (taken, isCut, passedOver) = state.arrived(count)
         if passedOver { engine.unreviewed.insert(transfer.job.id) }
@@ -165,9 +169,9 @@ extension TransferSegments {
     /// Measures the rates of the connections over the milliseconds since the last measurement.
     func measure(milliseconds: Int64) { state.measure(milliseconds: milliseconds) }
 
-    /// Finds out how many connections bring more bytes; returns whether another number is wanted now.
+    /// Measures how many connections bring more bytes. Returns whether another number is wanted.
     ///
-    /// - Parameter isHeldBack: whether something else than the connections limits the bytes.
+    /// - Parameter isHeldBack: whether anything other than the connections limits the bytes.
     func pace(isHeldBack: Bool, now: Int64) -> Bool {
         state.look(
             bytes: transfer.cost.bytesReceived, isHeldBack: isHeldBack || transfer.isPaused,
@@ -222,8 +226,9 @@ extension TransferSegments: ActiveRequest.Listener {
 // MARK: Ends
 
 extension TransferSegments {
-    /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
-    /// the end of its response, or by a failure.
+    /// Handles the end of the transfer's own connection.
+    /// The connection ends at bytes that others fetch, with the end of its response, or by a
+    /// failure.
     func ownEnded(_ failure: TransportFailure?) -> Event? {
         state.ownEnded(failure, promisedEnd: transfer.machine?.reception?.end)
         join()
@@ -247,14 +252,15 @@ extension TransferSegments {
         engine.unreviewed.insert(transfer.job.id)
     }
 
-    /// Concludes a joined transfer when no further connection is left.
+    /// Ends the segments of a joined transfer if no further connection is left.
+    /// Returns nil while a connection is left, or while the part does not hold all its bytes.
     private func conclude() -> Event? {
         guard case .joined = transfer.state, state.helpers.isEmpty, let body = transfer.body else {
             return nil
         }
         endedWriters.removeAll(where: \.isHeld)
         guard endedWriters.isEmpty else { return nil }
-        // Some of the bytes may have been read back only just now.
+        // The pipelines may have read back further bytes since the last call.
         advanceFront()
         transfer.state = .working
         transfer.machine?.know(gapEnd: state.plan.gapEnd)
@@ -287,7 +293,7 @@ extension TransferSegments {
         return conclude()
     }
 
-    /// Moves a further connection to the host of a redirect; returns whether that host has room.
+    /// Moves a further connection to the host of a redirect. Returns whether that host has room.
     private func move(_ id: Int) -> Bool {
         guard let helper = state.helpers[id] else { return false }
         guard let old = helper.extraPlace, old != helper.host else { return true }
@@ -330,8 +336,9 @@ extension TransferSegments {
         writer.pipeline.submit { _ in inbox.post(.segmentHeld(id)) }
     }
 
-    /// Removes one further connection, releases its place, and ends its request. Returns its writer
-    /// and the end of its bytes; the end is nil if another connection has taken over its range.
+    /// Removes one further connection, releases its place, and ends its request.
+    /// Returns its writer and the end of its bytes. The end is nil if another connection has its
+    /// range.
     private func release(_ id: Int) -> (writer: PartWriter, end: Int64?)? {
         if let active = activeRequests.removeValue(forKey: id) {
             engine.requests.breakOff(active)
@@ -352,8 +359,8 @@ extension TransferSegments {
         return conclude()
     }
 
-    /// Ends all further connections, and returns the pipelines that still log their last
-    /// milestones. The fetched bytes are kept, or dropped together with the part.
+    /// Ends all further connections. Keeps their bytes, or drops them together with the part.
+    /// Returns the pipelines that still log their last milestones.
     @discardableResult
     func dismiss(keeping: Bool) -> [WritePipeline] {
         for id in state.helpers.keys {
@@ -376,9 +383,9 @@ extension TransferSegments {
 /// The segments of each transfer open and close its further connections. The number of connections is
 /// reviewed when bytes have come, a connection has ended, or the pace wants another number.
 extension TransferEngine {
-    /// Prepares further connections when a body of the transfer's own connection begins. The wire
-    /// calls this, so no request is made or ended here: whatever has the transfer ask again has
-    /// ended the further connections before, and waited until the part holds their bytes.
+    /// Prepares further connections when a body of the transfer's own connection begins.
+    /// The wire calls this method, so it must neither make nor end a request. Whenever a transfer
+    /// asks again, its further connections have ended, and the part holds their bytes.
     func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
         if let segments = transfer.segments, !segments.state.fits(reception) {
@@ -400,7 +407,7 @@ extension TransferEngine {
         unreviewed.insert(transfer.job.id)
     }
 
-    /// Takes the verified ranges beyond the front of a part that a transfer resumes.
+    /// Prepares the segments of a resumed part that has verified ranges beyond its front.
     func resumeSegments(_ plan: Segmentation, of transfer: Transfer) {
         if plan.hasRangesBeyond { transfer.segments = makeSegments(plan, of: transfer) }
     }
@@ -425,7 +432,8 @@ extension TransferEngine {
         }
     }
 
-    /// Milliseconds until the numbers of connections are reviewed next; nil while all are settled.
+    /// Milliseconds until the next review of the numbers of connections.
+    /// `nil` means that all numbers are settled.
     var timeToPace: Int64? {
         let isMeasured = segmented.contains {
             register.transfers[$0]?.segments?.state.pace.isSettled == false
@@ -434,13 +442,13 @@ extension TransferEngine {
         return max(0, SegmentPace.look - paced.elapsed(now: work.clock.monotonic()))
     }
 
-    /// Finds out how many connections bring more bytes; acts at most twenty times a second.
+    /// Measures how many connections bring more bytes, at most twenty times a second.
     func paceSegments() {
         guard !segmented.isEmpty,
             case let now = work.clock.monotonic(),
             paced.elapsed(now: now) >= SegmentPace.look
         else { return }
-        // A processor that is busy with the bytes that come already cannot take more.
+        // A processor that is already busy with the bytes that come cannot handle more of them.
         let isBusy = paced.restart(now: now, busy: work.clock.threadBusy())
         for id in segmented {
             let isHeldBack = throttle.limits.wasHeldBack || isBusy

@@ -14,11 +14,11 @@ final class TransferWork {
     let workers: any Workers
     /// The threads that read parts.
     let readers: any Workers
-    /// What reads source files.
+    /// The readings of source files.
     let files: FileReadings
     let clock: SystemClock
-    /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
-    /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
+    /// A larger capacity makes writes slower. The page cache stores each write in a piece of memory
+    /// of the same size. In a virtual machine the host must find large pieces first. 256 KiB took
     /// twice the time.
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
@@ -35,7 +35,7 @@ final class TransferWork {
         self.clock = clock
     }
 
-    /// Ends the threads, after the work that they have; those that wait for a source file are left.
+    /// Ends the threads after the work that they have. Does not wait for reads of source files.
     func stop() {
         files.stop()
         workers.stop()
@@ -46,9 +46,9 @@ final class TransferWork {
 // MARK: Parts
 
 extension TransferWork {
-    /// Makes a pipeline that logs milestones as bytes pass through. `start` is the offset in the
-    /// part at which the bytes begin. `isFurther` says that another connection's pipeline reads the
-    /// bytes again.
+    /// Makes a pipeline that logs milestones as bytes pass through.
+    /// `start` is the offset in the part at which the bytes begin. `isFurther` says that the
+    /// pipeline of another connection reads the bytes again.
     func makePipeline(
         for record: PartRecord, of job: TransferJob, from start: Int64 = 0,
         isFurther: Bool = false, other: DigestAlgorithm?, workers: any Workers
@@ -73,7 +73,8 @@ extension TransferWork {
         }
     }
 
-    /// Reads a part, and establishes how much of it can be trusted; `established` answers.
+    /// Makes a worker read a part, and find out how many of its bytes can be trusted.
+    /// The worker answers with the message `established`.
     ///
     /// Returns the body that stands for the part until then.
     func establish(_ record: PartRecord, for transfer: Transfer) -> IncomingBody {
@@ -89,7 +90,7 @@ extension TransferWork {
                     inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
                     return
                 }
-                // It is taken once, by the pipeline that continues from it.
+                // The mutex carries the noncopyable value to the pipeline, which takes it once.
                 let found: Mutex<TrustedPart?>
                 do throws(Errno) {
                     found = Mutex(
@@ -114,7 +115,7 @@ extension TransferWork {
         return IncomingBody(record, pipeline: pipeline, of: transfer, by: self)
     }
 
-    /// Logs a milestone of all bytes that a body has handed over.
+    /// Logs a milestone of all bytes that a body has passed to its pipeline.
     func log(_ body: IncomingBody, of job: TransferJob) {
         let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
         body.pipeline.submit { digests in
@@ -126,11 +127,11 @@ extension TransferWork {
         }
     }
 
-    /// Logs the last milestone of a body, after the work that `pipelines` of further connections
-    /// still have; `settled` answers.
+    /// Logs the last milestone of a body, after the work of the `pipelines` of further connections.
+    /// The message `settled` answers when all pipelines are done.
     func settle(_ body: IncomingBody, of job: TransferJob, after pipelines: [WritePipeline]) {
         let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
-        // The last of the pipelines answers.
+        // The pipeline that is done last sends the message.
         let left = Mutex(pipelines.count + 1)
         let done = { @Sendable in
             let isLast = left.withLock { left in
@@ -149,7 +150,7 @@ extension TransferWork {
 
 /// Continues transfers whose sources are files.
 extension TransferEngine {
-    /// A thread got further with a source file.
+    /// Handles the result of a thread that reads a source file.
     func file(_ reading: FileReading, _ news: FileNews) {
         guard let transfer = register.transfers[reading.id],
             work.files.ended(reading, of: transfer)
@@ -164,7 +165,7 @@ extension TransferEngine {
         }
     }
 
-    /// Too few bytes of a source file came for too long.
+    /// Handles a reading of which too few bytes came for too long.
     func stalled(_ reading: FileReading) {
         guard let transfer = register.transfers[reading.id],
             work.files.giveUp(reading, of: transfer)
@@ -172,7 +173,7 @@ extension TransferEngine {
         fileInterrupted(transfer, .stalled(seconds: work.files.stallTimeout))
     }
 
-    /// The file is evaluated like a server's response. A thread copies its bytes where they are wanted.
+    /// Evaluates the file like a server's response. If its bytes are wanted, a thread copies them.
     private func found(_ source: FileSource, for transfer: Transfer) {
         guard let plan = transfer.plan else { return }
         register.dispatcher.answered(transfer.job.id)
@@ -194,7 +195,7 @@ extension TransferEngine {
         work.files.copy(source, into: body, for: transfer)
     }
 
-    /// The bytes of the source file are in memory or in the part.
+    /// Adds copied bytes of a source file that are in memory to the body, and ends the body.
     private func copied(_ memory: [UInt8]?, length: Int64, for transfer: Transfer) {
         guard let body = transfer.body else { return }
         do {
@@ -214,8 +215,9 @@ extension TransferEngine {
         decide(transfer) { $0.bodyEnded(length: length) }
     }
 
-    /// Nothing of a file that was not read to its end, or that changed during the reading, may be used. Bytes of
-    /// an earlier source stay where no byte of the file was asked for.
+    /// Handles a source file that changed, or was not read to its end.
+    /// None of its bytes may be used. Bytes of an earlier source stay if no byte of the file was
+    /// asked for.
     private func fileInterrupted(_ transfer: Transfer, _ failure: TransportFailure) {
         if transfer.machine?.reception != nil, transfer.body?.file != nil {
             do { try transfer.drop() } catch { return fail(transfer, error) }

@@ -4,27 +4,26 @@ internal import MirrorSystem
 /// Makes requests: it has sockets, protocols and timers, and decides nothing.
 ///
 /// One thread calls it. The wire reports each response to its active request inside `perform` and
-/// `resume`, and no request may be made or ended there. `CurlWire` sends requests to servers; a
-/// simulation has another wire, in which time is a number.
+/// `resume`, and no request may be made or ended there. `CurlWire` sends requests to servers. A
+/// simulation has another wire, with a simulated clock.
 protocol Wire: AnyObject {
-    /// Prepares a request, for an unused active request. Throws where no request can be made at
-    /// all.
+    /// Prepares a request, and attaches it to an active request. Throws if no request can be made.
     func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError)
-    /// Makes the request.
+    /// Starts the prepared request.
     func begin(_ active: ActiveRequest)
     /// Ends the request in any state; its active request receives no further call.
     func end(_ active: ActiveRequest)
-    /// Delivers the bytes that an active request held back, and resumes it; returns its end if it
-    /// ended.
+    /// Delivers the bytes that an active request held back, and resumes the request.
+    /// Returns the end of a request that has ended. Returns nil if the request goes on.
     func resume(_ active: ActiveRequest) -> WireEnd?
     /// Continues every request that can continue, without waiting.
     func perform()
-    /// The next request that has ended by itself.
+    /// Returns the next request that has ended by itself. Returns nil if there is no such request.
     func nextEnd() -> WireEnd?
-    /// Ends the connection of a request if nothing came over it for so many milliseconds. Other requests
-    /// that share it end too.
+    /// Ends the connection of a request if no byte came over it for so many milliseconds.
+    /// Other requests that share the connection end too.
     func endConnection(of active: ActiveRequest, ifSilentFor milliseconds: Int64)
-    /// Starts watching for a network that returns, which also ends a wait.
+    /// Starts watching for a network that returns. Its return also ends `wait`.
     func watchNetwork()
     /// Whether the network may have come back since the last call.
     func networkHasReturned() -> Bool
@@ -36,12 +35,12 @@ protocol Wire: AnyObject {
 struct WireRequest {
     let plan: RequestPlan
     let source: PreparedSource
-    /// The body of a POST; nil for a GET.
+    /// The body of a POST. `nil` means that the request is a GET.
     let postBody: [UInt8]?
-    /// Whether it must not share a connection.
+    /// Whether the request must not share a connection.
     let opensConnection: Bool
 
-    /// Whether it may share a connection of HTTP/2.
+    /// Whether the request may share a connection of HTTP/2.
     var mayShareConnection: Bool {
         !opensConnection && plan.url.scheme == .https && !plan.usesHTTP1
     }
@@ -50,7 +49,7 @@ struct WireRequest {
 /// How a request ended.
 struct WireEnd {
     let active: ActiveRequest
-    /// Nil when the response is complete.
+    /// Why the request failed. `nil` means that the response is complete.
     let failure: TransportFailure?
     /// Whether a byte of the request was sent.
     let wasSent: Bool
@@ -59,102 +58,103 @@ struct WireEnd {
 /// One request and its response, as the wire reports them.
 ///
 /// The wire calls this object inside `perform` and `resume`, where no request may be made or ended.
-/// So the callbacks only take bytes in and note their consequence as one `Finding`. The engine acts
-/// on the finding when the wire reports that the request has ended.
+/// So the callbacks only store bytes, and note what follows as one `Finding`. The engine acts on
+/// the finding when the wire reports that the request has ended.
 final class ActiveRequest {
-    /// Maximum bytes of heads and trailers together. libcurl's own limits look like lost
-    /// connections.
+    /// Maximum bytes of heads and trailers together.
+    /// libcurl has limits of its own, but reports them like lost connections.
     static let headerLimit = 256 << 10
     /// Maximum bytes of an unwanted body that are read to keep the connection.
     static let unwantedLimit: Int64 = 64 << 10
-    /// Milliseconds for which an unwanted body is read.
+    /// Maximum milliseconds for which an unwanted body is read.
     static let unwantedPatience: Int64 = 1000
 
     /// Receives the reports of the callbacks.
     protocol Listener: AnyObject {
-        /// The final head came; returns whether its body is wanted.
+        /// Handles the final head. Returns whether its body is wanted.
         func received(head: ResponseHead, on active: ActiveRequest) -> Bool
-        /// The connection is established and the request is being sent.
+        /// Notes that the connection is established and the request is being sent.
         func began(_ active: ActiveRequest)
-        /// The bytes of the request wait until the loop resumes it.
+        /// Notes that the bytes of the request wait until the loop resumes it.
         func heldBack(_ active: ActiveRequest)
-        /// Its answer may belong to another request, so it must end and be made again.
+        /// Notes that the answer may belong to another request.
+        /// The request must end and be made again.
         func misplaced(_ active: ActiveRequest)
-        /// Bytes of a wanted body came.
+        /// Handles bytes of a wanted body. Returns how the request continues.
         func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> Reply
     }
 
     /// How an active request continues after bytes came.
     enum Reply {
         case proceed
-        /// The bytes are not taken; they come again when the handle is resumed.
+        /// The bytes are not taken. They come again when the handle is resumed.
         case pause
         case stop
     }
 
     /// A result that the callbacks found before the wire reported the end of the request.
     enum Finding {
-        /// Its head cannot be trusted.
+        /// The head or the trailer cannot be trusted.
         case refused(ResponseError)
-        /// The head decides alone: the next action of the transfer.
+        /// The head decides without a body: the transfer carries out this action.
         case acted(TransferAction)
-        /// The head decides alone: the verdict for a further connection.
+        /// The head decides without a body: the further connection carries out this action.
         case judged(SegmentMachine.Action)
         /// More bytes came than the limit allows.
         case exceeded(limit: Int64)
         /// The answer may belong to another request on the same connection.
         case misplaced
-        /// Another connection has the bytes that would come next.
+        /// Another connection fetches the bytes that would come next.
         case cut
-        /// Something failed on this side of the connection.
+        /// An operation of mirror itself failed, for example a write.
         case failedHere(MirrorError)
     }
 
     /// Unique in the run.
     let number: Int
-    /// The id of its transfer.
+    /// The id of the transfer's job.
     let id: Int
     unowned let listener: any Listener
-    /// An object that the wire attaches to the request while it runs.
+    /// The wire's own object for the request, attached while the request runs.
     var connection: AnyObject?
-    /// The lines of heads and trailers, and their bytes.
+    /// `collector`: the lines of heads and trailers. `headBytes`: how many bytes these lines have.
     private var collector = HeadCollector()
     private var headBytes = 0
-    /// Whether the body is wanted, which the final head decides; nil before it.
+    /// Whether the body is wanted. `nil` means that no final head has decided it yet.
     private var wantsBody: Bool?
-    /// How many bytes of an unwanted body came all the same.
+    /// How many bytes of an unwanted body came.
     private var unwantedBytes: Int64 = 0
-    /// The version of the final head; nil before it.
+    /// The version of the final head. `nil` means that the head has not come yet.
     private(set) var version: HTTPVersion?
-    /// Whether a socket was opened for it.
+    /// Whether a socket was opened for the request.
     var hadSocket = false
-    /// Whether it is connected and the request is being sent. From then on the stall clock runs.
+    /// Whether the request is connected and being sent. From then on the stall clock runs.
     private(set) var isConnected = false
     /// Whether the process had no descriptor left for a socket.
     var lacksDescriptor = false
     /// Whether an address was refused because it is not public.
     var refusedAddress = false
-    /// Whether the server asked for a client certificate, which is not there.
+    /// Whether the server asked for a client certificate, which mirror does not have.
     var wantsCertificate = false
-    /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil where
-    /// that is not known.
+    /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1).
+    /// `nil` means that this is not known.
     var isClosedByPeer: Bool?
-    /// The time at which the final head came, in the time of `AskingTime`; nil before it.
+    /// The time of `AskingTime` at which the final head came. `nil` means that it has not come yet.
     var answeredAt: Int64?
-    /// Bytes of bodies that came since this was last read and reset.
+    /// Bytes of bodies that came since the loop last read this count and reset it.
     var arrivedBytes = 0
-    /// Whether its bytes wait within libcurl until the loop resumes it.
+    /// Whether libcurl holds bytes of the request until the loop resumes it.
     var isHeldBack = false
-    /// The id of its further connection; nil for the transfer's own connection.
+    /// The id of the request's further connection. `nil` means the transfer's own connection.
     let segment: Int?
     /// Measures whether too few bytes come for too long, for the transfer or for a further
     /// connection.
     var stall: StallClock
     /// The result that its callbacks found, if they found one.
     private(set) var finding: Finding?
-    /// Whether it is ended from this side, amid its answer: the wire reports that as a lost connection.
+    /// Whether mirror ended the request during its answer. The wire then reports a lost connection.
     private(set) var endsHere = false
-    /// Whether another request was under way on its connection at the same time.
+    /// Whether another request was under way on the same connection at the same time.
     private(set) var sharesConnection = false
 
     init(
@@ -180,10 +180,11 @@ final class ActiveRequest {
         }
     }
 
-    /// The request has a connection and is being sent.
+    /// Notes that the request has a connection and is being sent.
     ///
     /// - Parameter other: a request that is under way on the same connection. Only HTTP/2 allows
-    ///   that. If it was answered over HTTP/1, either request may receive its further bytes.
+    ///   such requests. If `other` was answered over HTTP/1, either request may receive its further
+    ///   bytes.
     func requestBegins(beside other: ActiveRequest? = nil) {
         isConnected = true
         sharesConnection = other != nil
@@ -197,7 +198,7 @@ final class ActiveRequest {
         listener.began(self)
     }
 
-    /// Whether its answer may belong to another request.
+    /// Whether the answer may belong to another request.
     var isMisplaced: Bool { if case .misplaced? = finding { true } else { false } }
 
     private func misplace() {
@@ -206,7 +207,7 @@ final class ActiveRequest {
         listener.misplaced(self)
     }
 
-    /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
+    /// Handles a line of a head or a trailer, with its line end. Returns false to end the request.
     func take(line: UnsafeRawBufferPointer) -> Bool {
         let goesOn = takeIn(line: line)
         if !goesOn { endsHere = true }
@@ -227,7 +228,7 @@ final class ActiveRequest {
             guard let head = try collector.take(line: line) else { return true }
             version = head.version
             if sharesConnection, head.version != .http2 { misplace() }
-            // Its bytes must not even be read for the sake of the connection.
+            // The body of a misplaced answer must not be read, not even to keep the connection.
             if isMisplaced { return false }
             let isWanted = listener.received(head: head, on: self)
             wantsBody = isWanted
@@ -250,13 +251,13 @@ final class ActiveRequest {
         }
     }
 
-    /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
+    /// Whether an unwanted body has been read for too long. `time` is a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
         guard wantsBody == false, let answeredAt else { return false }
         return time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
-    /// Takes bytes of a body, and returns how the request continues.
+    /// Handles bytes of a body. Returns how the request continues.
     func take(body: UnsafeRawBufferPointer) -> Reply {
         let reply = takeIn(body: body)
         if case .stop = reply { endsHere = true }
@@ -285,13 +286,13 @@ final class ActiveRequest {
     }
 }
 
-/// The requests on the wire: which run, which hold their bytes back, and since when they ask.
+/// The requests on the wire: those that run, and those that hold their bytes back.
 ///
-/// By its number a request that still runs differs from one that ended while a list was walked: the
-/// end of one request may end others.
+/// The end of one request may end others while a loop visits the running requests. So the loop
+/// checks with `isRunning`, by number, that each request still runs.
 final class ActiveRequests {
     let wire: any Wire
-    /// The time of their stall clocks.
+    /// The time that the stall clocks of the requests measure.
     private(set) var asking: AskingTime
     /// The requests that run, by number.
     private(set) var running: [Int: ActiveRequest] = [:]
@@ -308,7 +309,7 @@ final class ActiveRequests {
         asking = AskingTime(now: now)
     }
 
-    /// Whether a request has not ended.
+    /// Whether a request still runs.
     func isRunning(_ active: ActiveRequest) -> Bool { running[active.number] === active }
 
     /// Reads the clock for the stall clocks. `hasAsked` says whether sockets were read until now.
@@ -317,8 +318,8 @@ final class ActiveRequests {
     /// Prepares a request of a transfer's own connection or of a further connection.
     ///
     /// - Parameters:
-    ///   - segment: the id of the further connection.
-    ///   - isAlone: whether it must not share a connection.
+    ///   - segment: the id of the further connection. `nil` means the transfer's own connection.
+    ///   - isAlone: whether the request must not share a connection.
     ///   - listener: receives what the wire reports.
     func prepare(
         _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, stall: StallClock,
@@ -336,7 +337,7 @@ final class ActiveRequests {
         return active
     }
 
-    /// Removes a request from the wire; its handle serves another.
+    /// Removes a request from the wire. Another request may then use its handle.
     func breakOff(_ active: ActiveRequest) {
         wire.end(active)
         running[active.number] = nil
@@ -350,12 +351,12 @@ final class ActiveRequests {
 // MARK: Callbacks
 
 extension ActiveRequests {
-    /// Starts the stall clock: the request is connected.
+    /// Starts the stall clock of a request that is now connected.
     func began(_ active: ActiveRequest, of transfer: Transfer) {
         if !transfer.isPaused { active.stall.begin(at: asking.elapsed) }
     }
 
-    /// Notes a head; some statuses show the dispatcher that the host has too much to do.
+    /// Notes a head. If its status shows an overloaded host, the dispatcher backs off.
     func answered(_ head: ResponseHead, on active: ActiveRequest) {
         active.answeredAt = asking.elapsed
         if StatusCode.isOverload(head.status) { register.dispatcher.backOff(active.id) }
@@ -364,8 +365,9 @@ extension ActiveRequests {
     /// Notes a request whose answer may belong to another request.
     func misplace(_ active: ActiveRequest) { misplaced.append(active) }
 
-    /// Takes the requests whose answers may belong to others, and those that share a connection of
-    /// their host that did not show yet that it speaks HTTP/2.
+    /// Removes and returns the requests whose answers may belong to others.
+    /// Also returns requests that share a connection to the same host and have no answer yet: the
+    /// connection may not speak HTTP/2.
     func takeMisplaced() -> [ActiveRequest] {
         guard !misplaced.isEmpty else { return [] }
         defer { misplaced = [] }
@@ -405,14 +407,15 @@ extension ActiveRequests {
     /// Whether the loop could resume a request that was held back.
     var hasResumable: Bool { heldBack.contains(where: mayGoOn) }
 
-    /// Takes the requests that were held back, each for a call of `goOn`.
+    /// Removes and returns the requests that were held back. The caller calls `goOn` for each.
     func takeHeldBack() -> [ActiveRequest] {
         guard !heldBack.isEmpty else { return [] }
         defer { heldBack = [] }
         return heldBack
     }
 
-    /// Resumes a request that was held back, or keeps it for later; returns its end if it ended.
+    /// Resumes a request that was held back, or keeps it for later.
+    /// Returns the end of a request that has ended. Returns nil if the request goes on.
     func goOn(_ active: ActiveRequest, mayRead: Bool) -> WireEnd? {
         guard active.isHeldBack, isRunning(active) else { return nil }
         guard mayRead, mayGoOn(active) else {
@@ -423,7 +426,7 @@ extension ActiveRequests {
         return wire.resume(active)
     }
 
-    /// Whether an active request was held back while it read, and its transfer may have more bytes.
+    /// Whether a held-back request still runs, and its transfer may receive more bytes.
     private func mayGoOn(_ active: ActiveRequest) -> Bool {
         guard active.isHeldBack, isRunning(active), let transfer = register.transfers[active.id]
         else { return false }

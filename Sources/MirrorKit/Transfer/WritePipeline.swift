@@ -20,7 +20,7 @@ final class WritePipeline: Sendable {
     private let lastHeld = Atomic<Int64>(0)
     /// The end of the bytes that the disk was asked to write.
     private let writtenBackEnd = Mutex<Int64>(0)
-    /// Whether its bytes leave memory when they are hashed and on the disk.
+    /// Whether the page cache drops the file's bytes once they are hashed and on the disk.
     private let releasesPages: Bool
     /// The end of the bytes whose memory was released.
     private let releasedEnd = Mutex<Int64>(0)
@@ -35,8 +35,9 @@ final class WritePipeline: Sendable {
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
-    ///   - releasesPages: whether its bytes leave memory when they are hashed and on the disk; for a
-    ///     pipeline that hashes the file from its start, and is the last to read it.
+    ///   - releasesPages: whether the page cache drops the file's bytes once they are hashed and on
+    ///     the disk. The pipeline must then hash the file from its start, and be the last to read
+    ///     it.
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when bytes cannot be written, or when the file does not hold
     ///     the written bytes.
@@ -61,8 +62,8 @@ final class WritePipeline: Sendable {
     /// first.
     var heldEnd: Int64 { lastHeld.load(ordering: .acquiring) }
 
-    /// Hands over a buffer, to be written at an offset of a file. If `room` is given, that range of
-    /// the file is reserved first.
+    /// Queues a buffer that is to be written at an offset of a file.
+    /// If `room` is given, the pipeline reserves that range of the file first.
     func append(
         _ chunk: Chunk, to file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) {
@@ -81,8 +82,9 @@ final class WritePipeline: Sendable {
         }
     }
 
-    /// Adds bytes that are already in the file, from the end of the digests up to an offset. These
-    /// bytes arrived before the bytes in front of them. They are read from the page cache.
+    /// Adds bytes that are already in the file, from the end of the digests up to an offset.
+    /// These bytes arrived before the bytes in front of them. The pipeline reads them from the page
+    /// cache.
     func append(_ file: PartFile, upTo end: Int64) {
         submit { [self] digests in read(file, upTo: end, into: &digests) }
     }
@@ -97,14 +99,14 @@ final class WritePipeline: Sendable {
         stop()
     }
 
-    /// Adds work after all bytes so far.
+    /// Queues work on the digests, after all bytes so far.
     func submit(_ work: @escaping Work) {
         writing.add { [self] in
             hashing.add { [self] in digests.withLock { work(&$0) } }
         }
     }
 
-    /// Works on the digests on this thread; nothing was handed over yet.
+    /// Runs work on the digests on the calling thread, before the pipeline got any bytes.
     func withDigests<Value: Sendable>(
         _ work: (inout PipelineDigests) -> sending Value
     ) -> sending Value {
@@ -119,7 +121,7 @@ final class WritePipeline: Sendable {
         }
     }
 
-    /// Writes a buffer; returns whether the file holds its bytes.
+    /// Writes a buffer, and reads it back. Returns whether the file holds its bytes.
     private func put(
         _ chunk: Chunk, in file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) -> Bool {
@@ -180,8 +182,8 @@ final class WritePipeline: Sendable {
 // MARK: The disk and the page cache
 
 extension WritePipeline {
-    /// Bytes after which the disk may start to write them. A pipeline that begins at a later offset
-    /// starts the disk with its first bytes.
+    /// How many new bytes must be written before the disk is asked to store them.
+    /// A pipeline that begins at a later offset asks with its first bytes.
     private static let writebackStep: Int64 = 8 << 20
     /// Distance between the last byte and the memory that is released. By then the disk has had
     /// time to write those bytes.
@@ -195,8 +197,8 @@ extension WritePipeline {
         return Int64(pages) * Int64(sysconf(Int32(_SC_PAGESIZE))) / 16
     }()
 
-    /// Starts the disk after bytes up to an offset were written, if enough bytes are new. It runs
-    /// ahead of the flush that waits for them.
+    /// Starts to write bytes up to an offset to the disk, if enough bytes are new.
+    /// The later flush, which waits for the disk, then has less to do.
     private func startWriteback(upTo end: Int64, of file: PartFile) {
         writtenBackEnd.withLock { begun in
             guard end - begun >= WritePipeline.writebackStep else { return }
@@ -248,7 +250,7 @@ final class PartWriter {
 
     /// - Parameters:
     ///   - start: the position of the first byte.
-    ///   - total: the length of the complete file, where it is known.
+    ///   - total: the length of the complete file. `nil` means that the length is unknown.
     init(
         file: PartFile, start: Int64, total: Int64?, pipeline: WritePipeline,
         chunks: ChunkPool
@@ -273,13 +275,12 @@ final class PartWriter {
     /// Whether the part is known to hold every byte that came.
     var isHeld: Bool { heldEnd >= position }
 
-    /// The offset up to which a part is known to hold the bytes of these writers from the start, at
-    /// most `front`.
+    /// Returns the offset up to which a part holds all bytes of these writers, at most `front`.
     static func heldFront(of writers: [PartWriter], upTo front: Int64) -> Int64 {
         writers.lazy.filter { !$0.isHeld }.map(\.heldEnd).reduce(front, min)
     }
 
-    /// Takes the next bytes.
+    /// Gathers the next bytes, and passes each full buffer to the pipeline.
     func append(_ bytes: UnsafeRawBufferPointer, now: Int64) {
         var rest = bytes
         while !rest.isEmpty {
@@ -293,7 +294,7 @@ final class PartWriter {
         }
     }
 
-    /// Passes on bytes that have waited too long.
+    /// Passes bytes to the pipeline that have waited too long for a full buffer.
     func tick(now: Int64) {
         if chunk != nil, now - chunkBegan >= PartWriter.bufferAge { flush() }
         // Later bytes trigger the milestone of earlier ones. When no more bytes come, the tick asks
@@ -301,20 +302,21 @@ final class PartWriter {
         if isUnlogged, chunk == nil, now - chunkBegan >= PipelineDigests.milestoneAge { log() }
     }
 
-    /// Hands over the bytes in the buffer.
+    /// Passes the gathered bytes to the pipeline.
     func flush() {
         guard let chunk else { return }
         self.chunk = nil
         let begin = handedOver
         let room = roomToFind(for: chunk.count)
-        // The pipeline's worker empties the buffer when it is done with it.
+        // The pipeline's worker empties the buffer when done, so its count is read before.
         handedOver += Int64(chunk.count)
         pipeline.append(chunk, to: file, at: begin, reserving: room)
         isUnlogged = true
     }
 
-    /// The range to reserve before `count` more bytes are written. It is nil where the range is
-    /// reserved already, the rest of the file is small, or the total is unknown.
+    /// Returns the range to reserve before `count` more bytes are written.
+    /// Returns nil if the range is reserved already, the rest of the file is small, or the total is
+    /// unknown.
     private func roomToFind(for count: Int) -> Range<Int64>? {
         guard let total, handedOver + Int64(count) > reservedEnd, total - handedOver > 1 << 20
         else {
@@ -324,10 +326,10 @@ final class PartWriter {
         return handedOver..<reservedEnd
     }
 
-    /// Continues after bytes that a worker wrote into the file.
+    /// Continues after bytes that a worker has already written into the file.
     func skip(to position: Int64) { handedOver = position }
 
-    /// Continues after bytes that other connections wrote into the file, and has them hashed.
+    /// Continues after bytes that other connections have written, and queues them for hashing.
     func adopt(upTo end: Int64) {
         flush()
         guard end > handedOver else { return }
@@ -345,9 +347,9 @@ final class PartWriter {
 
 /// A buffer of received bytes on its way from the socket to the disk and then to the digest.
 ///
-/// It has one owner at a time: the transfer thread fills it; then a part's pipeline writes it,
-/// reads it for the digest, and gives it back. No other code touches it in between. That is why it
-/// may cross threads.
+/// A chunk has one owner at a time. The transfer thread fills the chunk. Then a part's pipeline
+/// writes it, reads it for the digest, and gives it back. No other code touches the chunk in
+/// between, so it may cross threads.
 final class Chunk: @unchecked Sendable {
     private let buffer: UnsafeMutableRawBufferPointer
     /// How many bytes are filled.
@@ -368,7 +370,7 @@ final class Chunk: @unchecked Sendable {
     /// The whole buffer, as the destination of a read.
     var space: UnsafeMutableRawBufferPointer { buffer }
 
-    /// Takes as many bytes as fit, and returns their number.
+    /// Appends as many bytes as fit, and returns their number.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(room, bytes.count)
         UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
@@ -397,7 +399,7 @@ final class ChunkPool: Sendable {
     /// Bytes of buffers that are in use.
     var bytesInUse: Int { state.withLock { $0.inUse } * capacity }
 
-    /// An empty buffer.
+    /// Returns an empty buffer.
     func take() -> Chunk {
         let free = state.withLock { state in
             state.inUse += 1
@@ -416,22 +418,22 @@ final class ChunkPool: Sendable {
     }
 }
 
-/// The running digests of a file: sha256 always, and one more where it is wanted.
+/// The running digests of a file: sha256 always, and one more if it is wanted.
 struct PipelineDigests: ~Copyable, Sendable {
     /// How many bytes were hashed.
     private(set) var length: Int64 = 0
     private var sha256 = ByteHasher(.sha256)
     private var other: ByteHasher?
-    /// The last milestone that was logged.
+    /// The length of the last milestone that was logged.
     var loggedLength: Int64 = 0
     /// The time of the last milestone, in milliseconds of the monotonic clock.
     var loggedAt: Int64 = 0
-    /// Whether later bytes were left out; the digests no longer change.
+    /// Whether later bytes were left out. Then the digests no longer change.
     var isBroken = false
 
     init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 
-    /// Continues from a part that was verified.
+    /// Continues from the digests of a verified part.
     mutating func adopt(_ part: consuming TrustedPart) {
         length = part.length
         loggedLength = part.length
@@ -445,7 +447,7 @@ struct PipelineDigests: ~Copyable, Sendable {
         length += Int64(bytes.count)
     }
 
-    /// The milestone of the bytes so far.
+    /// The milestone of the bytes so far: their number and sha256.
     var milestone: Milestone { Milestone(length: length, sha256: sha256.snapshot()) }
 
     /// The digests of the bytes so far.

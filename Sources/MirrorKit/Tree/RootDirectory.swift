@@ -6,18 +6,19 @@ internal import Synchronization
 
 /// The root, held open: every file of the tree is opened relative to its descriptor.
 ///
-/// Once the root is open, nothing is opened by its full path, and no symbolic link in it is
-/// followed. It uses openat2(2) with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`. Where that call
-/// is missing, it uses one openat(2) a component with `O_NOFOLLOW`. Folders are made when something
-/// is first put into them.
+/// Once the root is open, no file is opened by its full path, and no symbolic link in the root is
+/// followed. The system call is openat2(2) with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`. If
+/// that call is missing, one openat(2) with `O_NOFOLLOW` opens each component. Folders are made
+/// when a first entry is put into them.
 final class RootDirectory: Sendable {
-    /// The root's absolute path, for people and for what must have a path.
+    /// The root's absolute path, for messages and for calls that need a path.
     let path: String
-    /// The root's own descriptor, opened before anything is written: syncfs(2) reports only
-    /// what failed after its descriptor was opened.
+    /// The root's own descriptor, opened before any file is written.
+    /// syncfs(2) reports only errors that come after its descriptor was opened.
     let descriptor: Descriptor
     private let hasOpenat2: Bool
-    /// Folders in which a folder was made that a power cut could still take away.
+    /// The parents of new folders. Until they are flushed, a power cut could remove the new
+    /// folders.
     private let unflushed = Mutex<[Descriptor]>([])
 
     /// Opens a folder as a root. Throws `MirrorError` with `rootUnusable`.
@@ -25,7 +26,7 @@ final class RootDirectory: Sendable {
         try self.init(opening: path, allowsOpenat2: true)
     }
 
-    /// As above; tests can forbid openat2(2) to walk the other way.
+    /// Opens a folder as a root. Tests can forbid openat2(2), so that openat(2) is used.
     init(opening path: String, allowsOpenat2: Bool) throws(MirrorError) {
         let number: Int32
         do throws(Errno) {
@@ -39,7 +40,8 @@ final class RootDirectory: Sendable {
         }
         self.path = path
         descriptor = Descriptor(owning: number)
-        // Old container runtimes answer EPERM where the kernel has no openat2: any failure counts.
+        // Old container runtimes answer EPERM if the kernel has no openat2, so every failure
+        // counts.
         let probe =
             allowsOpenat2
             ? linux_openat2(number, ".", UInt64(O_CLOEXEC), 0, beneath)
@@ -51,8 +53,8 @@ final class RootDirectory: Sendable {
         }
     }
 
-    /// Refuses a root in which something other than a folder has the name of one that mirror makes:
-    /// every resource in it would fail for the same reason.
+    /// Throws if an entry with the name of a folder that mirror makes is no folder.
+    /// Otherwise every resource in that folder would fail for the same reason.
     private func refuseWhatIsNoFolder(named name: String) throws(MirrorError) {
         let status = try? FileStatus(folder: descriptor.number, name: name, path: name)
         guard let status, status.kind != .folder else { return }
@@ -64,12 +66,12 @@ final class RootDirectory: Sendable {
         )
     }
 
-    /// The device and the inode of the folder; nil where they cannot be told.
+    /// The device and the inode of the root. `nil` means that they cannot be read.
     var folder: (device: UInt64, inode: UInt64)? {
         (try? descriptor.status(path: path)).map { ($0.device, $0.stamp.inode) }
     }
 
-    /// Whether mirror has worked here before.
+    /// Whether the folder has `.mirror/`, so that mirror has worked here before.
     var isRoot: Bool { (try? openFolder(".mirror")) != nil }
 
     /// Opens a folder of the root; the empty path is the root.
@@ -79,8 +81,8 @@ final class RootDirectory: Sendable {
             owning: try open(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC, mode: 0))
     }
 
-    /// Opens a folder of the root, and makes it (mode 0755) with all above it when it is not
-    /// there. The new folders last through a power cut once `takeUnflushedFolders` are flushed.
+    /// Opens a folder of the root. If it does not exist, makes it and its parents (mode 0755).
+    /// New folders survive a power cut after the caller has flushed `takeUnflushedFolders`.
     func makeFolder(_ path: String) throws(Errno) -> Descriptor {
         do throws(Errno) {
             return try openFolder(path)
@@ -104,7 +106,7 @@ final class RootDirectory: Sendable {
         return folder
     }
 
-    /// Folders whose entries changed because a folder was made in them; the caller flushes them.
+    /// Removes and returns the folders in which a folder was made. The caller flushes them.
     func takeUnflushedFolders() -> [Descriptor] {
         unflushed.withLock { folders in
             defer { folders = [] }
@@ -112,13 +114,13 @@ final class RootDirectory: Sendable {
         }
     }
 
-    /// How many folders wait to be flushed, each with a descriptor.
+    /// How many folders wait to be flushed, each with an open descriptor.
     var unflushedFolderCount: Int { unflushed.withLock { $0.count } }
 
     /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
     var hasManyUnflushedFolders: Bool { unflushedFolderCount >= FolderCache.most }
 
-    /// Opens a file of the root for reading; never waits for a pipe, never follows a link.
+    /// Opens a file of the root for reading. Never waits for a pipe, and follows no link.
     func openFile(_ path: String) throws(Errno) -> Descriptor {
         Descriptor(owning: try open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode: 0))
     }
@@ -143,7 +145,7 @@ final class RootDirectory: Sendable {
         }
     }
 
-    /// Opens one folder by its name; a symbolic link is an error, as `ELOOP`.
+    /// Opens one folder by its name. Throws `ELOOP` if the name is a symbolic link.
     private func openComponent(
         _ name: String, in folder: Descriptor, path: String
     ) throws(Errno) -> Int32 {
@@ -153,7 +155,7 @@ final class RootDirectory: Sendable {
                 return linux_openat(folder.number, name, flags, 0)
             }
         } catch {
-            // With O_DIRECTORY, Linux calls a symbolic link ENOTDIR (open(2), O_NOFOLLOW).
+            // With O_DIRECTORY, Linux reports a symbolic link as ENOTDIR (open(2), O_NOFOLLOW).
             guard error.number == ENOTDIR,
                 try FileStatus(folder: folder.number, name: name, path: path).kind == .symbolicLink
             else { throw error }
@@ -162,7 +164,7 @@ final class RootDirectory: Sendable {
     }
 }
 
-/// No way up, no way out, no link of any kind (openat2(2)).
+/// The flags of openat2(2) that forbid paths out of the root, and links of any kind.
 private let beneath = UInt64(
     LINUX_RESOLVE_BENEATH | LINUX_RESOLVE_NO_SYMLINKS
         | LINUX_RESOLVE_NO_MAGICLINKS)
@@ -173,8 +175,9 @@ private let beneath = UInt64(
 struct FolderCache {
     private let root: RootDirectory
     private var folders: [[UInt8]: Folder] = [:]
-    /// The three that were asked for last: neighbours are mostly in one folder, what they are copies of
-    /// in another, and what they are made of in `tmp/`.
+    /// The three folders that were used last.
+    /// A batch mostly needs three at a time: one of targets, one of files that they are copied
+    /// from, and `tmp/`.
     private var recent: [(path: String, folder: Folder)] = []
 
     /// An open folder and the file system that it is on.
@@ -183,32 +186,33 @@ struct FolderCache {
         let device: UInt64
     }
 
-    /// How many are held: a batch of many folders must not use up the files that the process may have
-    /// open (getrlimit(2)).
+    /// Maximum number of folders that are held open.
+    /// A batch of many folders must not use up the files that the process may have open
+    /// (getrlimit(2)).
     static let most = min(128, max(8, Descriptor.limit / 16))
 
-    /// Holds nothing yet.
+    /// Makes an empty cache.
     init(_ root: RootDirectory) { self.root = root }
 
-    /// A folder, made when it is not there.
+    /// Returns a folder, and makes it if it does not exist.
     mutating func make(_ path: String) throws(Errno) -> Folder {
         let root = root
         return try keep(path) { () throws(Errno) in try root.makeFolder(path) }
     }
 
-    /// The folder that a path leads into, made when it is not there.
+    /// Returns the folder that a path leads into, and makes it if it does not exist.
     mutating func makeFolder(of path: String) throws(Errno) -> Folder {
         if let folder = recentFolder(of: path) { return folder }
         return try make(PathText.folder(of: path))
     }
 
-    /// A folder that should be there.
+    /// Returns a folder. Throws if it does not exist.
     mutating func open(_ path: String) throws(Errno) -> Folder {
         let root = root
         return try keep(path) { () throws(Errno) in try root.openFolder(path) }
     }
 
-    /// The name of a target in its folder, which should be there.
+    /// Returns the entry of a path. Throws if the path's folder does not exist.
     mutating func entry(_ path: String) throws(Errno) -> DirectoryEntry {
         let folder: Folder
         if let recent = recentFolder(of: path) {
@@ -219,13 +223,13 @@ struct FolderCache {
         return DirectoryEntry(folder: folder.descriptor, path: path)
     }
 
-    /// Forgets the open folders, e.g. because folders were removed.
+    /// Closes the open folders, for example because folders were removed.
     mutating func drop() {
         folders = [:]
         recent = []
     }
 
-    /// A path's folder and last component.
+    /// Returns a path's folder and its last component.
     static func split(_ path: String) -> (folder: String, name: String) {
         (PathText.folder(of: path), PathText.name(of: path))
     }
@@ -266,16 +270,16 @@ struct FolderCache {
 // MARK: Hidden names
 
 extension Target {
-    /// A short-lived name beside the target, which no other file has:
-    /// `.<name>.mirror-<32 hexadecimal digits>`.
+    /// Returns a short-lived name for a file beside the target, which no other file has.
+    /// The form of the name is `.<name>.mirror-<32 hexadecimal digits>`.
     func freshHiddenName() -> String {
         String(joining: ".", name.prefix(bytes: 160), ".mirror-", randomHex(16))
     }
 
-    /// The path of such a name.
+    /// Returns a path beside the target whose last component is a `freshHiddenName()`.
     func freshHiddenPath() -> String { String(joining: folder, "/", freshHiddenName()) }
 
-    /// Whether a file name has this form.
+    /// Whether a file name has the form of `freshHiddenName`.
     static func isHidden(_ name: String) -> Bool {
         let mark = Array(name.utf8.suffix(40))
         return name.utf8.first == UInt8(ascii: ".") && mark.starts(with: ".mirror-".utf8)

@@ -5,17 +5,17 @@ internal import MirrorSystem
 
 /// Where the root is, and how that was decided.
 ///
-/// An explicit root is taken as it is. An implied one (the current folder) is refused where a
-/// slip would hurt: `/`, the home folder, and a folder that already has Documents, Caches or tmp of
-/// its own and was never a root.
+/// An explicit root is taken as it is. An implied root (the current folder or an ancestor) is
+/// refused where a slip would do harm. These are `/`, the home folder, and a folder that has
+/// Documents, Caches or tmp but no `.mirror/`.
 struct RootLocation: Hashable {
     /// An absolute path.
     let path: String
-    /// Whether it comes from `--root` or `$MIRROR_ROOT`, and so may be made when it is not there.
+    /// Whether the path comes from `--root` or `$MIRROR_ROOT`, so that mirror may make the folder.
     let isExplicit: Bool
 
-    /// Decides by `--root`, `$MIRROR_ROOT`, the nearest ancestor that has `.mirror/`, or the current
-    /// folder, in this order. Throws `MirrorError` with `rootUnusable`.
+    /// Chooses `--root`, `$MIRROR_ROOT`, the nearest ancestor with `.mirror/`, or `currentFolder`.
+    /// The first one that is set or found decides. Throws `MirrorError` with `rootUnusable`.
     ///
     /// - Parameters:
     ///   - currentFolder: an absolute path.
@@ -43,7 +43,7 @@ struct RootLocation: Hashable {
         }
     }
 
-    /// Decides by the current folder and the environment of this process.
+    /// Chooses the root by the current folder and the environment of this process.
     ///
     /// Throws `rootUnusable` also when the current folder is gone.
     init(root: String?) throws(MirrorError) {
@@ -59,7 +59,7 @@ struct RootLocation: Hashable {
             home: getenv("HOME").map { String(cString: $0) })
     }
 
-    /// Opens the root; makes the folder first where it was named explicitly.
+    /// Opens the root. If it was named explicitly and does not exist, makes the folder first.
     func open() throws(MirrorError) -> RootDirectory {
         if isExplicit, mkdir(path, 0o755) != 0, errno != EEXIST {
             let error = Errno(number: errno, call: "mkdir", path: path)
@@ -70,7 +70,7 @@ struct RootLocation: Hashable {
         return try RootDirectory(opening: path)
     }
 
-    /// Opens the root when there is such a folder; nil when there is none yet.
+    /// Opens the root. Returns nil if the folder does not exist yet.
     func openIfThere() throws(MirrorError) -> RootDirectory? {
         var status = stat()
         if stat(path, &status) != 0, errno == ENOENT { return nil }
@@ -98,7 +98,7 @@ struct RootLocation: Hashable {
         (try? FileStatus(folder: AT_FDCWD, name: path, path: path).kind) == .folder
     }
 
-    /// Whether two paths, links followed, lead to one folder.
+    /// Whether two paths lead to the same folder, after links are followed.
     private static func isSameFolder(_ left: String, _ right: String) -> Bool {
         var first = stat()
         var second = stat()

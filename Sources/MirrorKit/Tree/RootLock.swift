@@ -5,10 +5,11 @@ internal import MirrorSystem
 
 /// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
 ///
-/// The file is never unlinked: a lock on an unlinked file excludes no process. It names its holder
-/// for people; only the lock itself counts, and the kernel releases it when the process ends.
+/// The file is never unlinked: a lock on an unlinked file excludes no process. The file's text
+/// names the holder for people. Only the lock itself counts, and the kernel releases it when the
+/// process ends.
 final class RootLock: Sendable {
-    /// A sentence when locks may not hold here because other machines share the files.
+    /// A warning that locks may not hold, because other machines share the files. Otherwise nil.
     let warning: String?
     private let file: Descriptor
 
@@ -19,12 +20,14 @@ final class RootLock: Sendable {
 
     deinit { release() }
 
-    /// Lets the lock go, now: a thread that has just opened the index with it may still hold a
-    /// reference. Closing would not do either: a child process that was forked and has not called
-    /// exec yet holds the descriptor too, and with it the lock (flock(2)).
+    /// Releases the lock now, without waiting for `deinit`.
+    ///
+    /// A thread that has just opened the index may still hold a reference to this object. To close
+    /// the file would not suffice either. A forked child process that has not called exec yet holds
+    /// the descriptor too, and with it the lock (flock(2)).
     func release() { _ = linux_flock(file.number, LOCK_UN) }
 
-    /// Takes the lock, or throws `MirrorError` with `locked`, which names the holder.
+    /// Takes the lock. Throws `MirrorError` with `locked`, which names the holder, if it is taken.
     static func tryAcquire(
         _ root: RootDirectory, now: Instant
     ) throws(MirrorError) -> RootLock {
@@ -46,7 +49,8 @@ final class RootLock: Sendable {
             }
             let text = Array("\(hostName())\n\(getpid())\n\(now.rfc3339)\n".utf8)
             try file.write(text, at: 0, path: path)
-            // Not emptied before: a file that is emptied gives its block back, and gets another one.
+            // The file is not emptied before: an emptied file frees its block, and then needs
+            // another one.
             try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(text.count)) }
             return RootLock(file: file, warning: warning(for: FileSystemKind(of: file)))
         } catch {
@@ -56,7 +60,7 @@ final class RootLock: Sendable {
                     "\(root.path): another run holds the lock (\(heldBy)).",
                     remedy: Remedy(.waitForLock))
             }
-            // The root is right but the write failed: another root would not help.
+            // The root is right but the write failed, so another root would not help.
             let isOfTheDisk = error.number == EIO || error.number == EFBIG
             throw MirrorError(
                 error.isNoSpace ? .noSpace : isOfTheDisk ? .inputOutput : .rootUnusable,
@@ -64,14 +68,14 @@ final class RootLock: Sendable {
         }
     }
 
-    /// The warning about a file system whose locks other machines may not see.
+    /// Returns a warning if other machines may not see the locks of a file system; otherwise nil.
     static func warning(for kind: FileSystemKind) -> String? {
         kind.networkName.map {
             "The root is on a network file system (\($0)): locks may not hold between machines."
         }
     }
 
-    /// The holder of the lock, as far as the file names it: `host, pid 12, since …`.
+    /// Returns the holder that the lock file names: `host, pid 12, since …`.
     private static func holder(in file: Descriptor) -> String {
         let bytes = (try? file.bytes(at: 0, count: 512, path: ".mirror/lock")) ?? []
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in

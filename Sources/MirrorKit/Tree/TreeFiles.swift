@@ -5,9 +5,9 @@ internal import MirrorSystem
 
 /// Looks at many targets, a folder at a time.
 ///
-/// It holds one descriptor: that of the folder it looked into last. Asked in the order of the
-/// paths, it opens each folder once and then looks at names in it, which costs about a microsecond a
-/// file; any order gives the same answers. Two scans may run on two threads.
+/// The cursor holds one descriptor: that of the folder it looked into last. If targets come in the
+/// order of their paths, it opens each folder once, and a look costs about a microsecond. Any order
+/// gives the same results. Two scans with a cursor each may run on two threads.
 struct StatCursor: ~Copyable {
     private let root: RootDirectory
     private var folder: [UInt8]?
@@ -19,11 +19,11 @@ struct StatCursor: ~Copyable {
         case obstructed(FileKind)
     }
 
-    /// A scan that has not looked at anything.
+    /// Makes a cursor that has not looked at any target.
     init(_ root: RootDirectory) { self.root = root }
 
-    /// Looks at a target with a stat; no bytes are read. Throws `MirrorError` with
-    /// `inputOutput` where the folder cannot be looked into.
+    /// Looks at a target with a stat; no bytes are read.
+    /// Throws `MirrorError` with `inputOutput` if the folder cannot be looked into.
     mutating func look(at target: Target) throws(MirrorError) -> LocalFile {
         do throws(Errno) {
             switch try enter(target.folder) {
@@ -40,9 +40,11 @@ struct StatCursor: ~Copyable {
         }
     }
 
-    /// Why the file at a target is not the one that a plan was made for; nil where it is.
+    /// Returns why the file at a target is not the one that a plan was made for.
+    /// Returns nil if the file is unchanged.
     ///
-    /// - Parameter stamp: what that one had; nil where the index no longer knows that.
+    /// - Parameter stamp: the stamp of the planned file. `nil` means that the index no longer knows
+    ///   the file.
     mutating func change(of target: Target, since stamp: FileStamp?) -> MirrorError? {
         do throws(MirrorError) {
             let there = try look(at: target)
@@ -51,7 +53,8 @@ struct StatCursor: ~Copyable {
         } catch { return error }
     }
 
-    /// The stamp of the regular file at a target, and when it was last read; nil for anything else.
+    /// Returns the stamp of the regular file at a target, and when it was last read.
+    /// Returns nil if no regular file is there.
     mutating func lookAtUse(
         of target: Target
     ) throws(MirrorError) -> (stamp: FileStamp, accessed: Instant)? {
@@ -67,9 +70,9 @@ struct StatCursor: ~Copyable {
         }
     }
 
-    /// Whether a path's file is there and has a stamp; false, too, where that cannot be told.
+    /// Whether the file of a path exists and has a stamp. Returns false if the look fails.
     ///
-    /// - Parameter path: its bytes, with a NUL behind them in memory.
+    /// - Parameter path: the bytes of the path, with a NUL behind them in memory.
     mutating func isUnchanged(
         _ path: UnsafeBufferPointer<UInt8>, since stamp: FileStamp
     ) -> Bool {
@@ -81,7 +84,7 @@ struct StatCursor: ~Copyable {
         return FileStatus.stamp(folder: folder.number, file: name) == stamp
     }
 
-    /// Whether nothing is at a path; false, too, where that cannot be told.
+    /// Whether no file or folder is at a path. Returns false if the look fails.
     mutating func isAbsent(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let slash = enterFolder(of: path) else { return false }
         switch place {
@@ -99,8 +102,9 @@ struct StatCursor: ~Copyable {
         }
     }
 
-    /// Enters the folder of a path, unless it was entered last; returns where its last slash is, and
-    /// nil where the folder cannot be looked into.
+    /// Opens the folder of a path, unless it is open already.
+    /// Returns the position of the path's last slash. Returns nil if the folder cannot be looked
+    /// into.
     private mutating func enterFolder(of path: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let start = path.baseAddress, let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
             return nil
@@ -137,10 +141,11 @@ struct FileDigests: Hashable {
     /// One digest for each algorithm asked for, in that order.
     let digests: [Digest]
 
-    /// Reads a target of a root once for all algorithms; nil when no regular file is there.
+    /// Reads a target of a root once for all algorithms. Returns nil if no regular file is there.
     ///
     /// `hasRead` gets the number of bytes of each read. A file that changes during the read is read
-    /// again, three times in all; then `inputOutput` is thrown. Blocks the calling thread.
+    /// again, three times in all. After that, the method throws `inputOutput`. Blocks the calling
+    /// thread.
     static func read(
         _ target: Target, in root: RootDirectory, algorithms: [DigestAlgorithm] = [.sha256],
         isCancelled: () -> Bool = { false }, hasRead: (Int64) -> Void = { _ in }
@@ -174,7 +179,7 @@ struct FileDigests: Hashable {
             target: target)
     }
 
-    /// The digests of an open file from its start to its end; nil when cancelled.
+    /// Returns the digests of an open file from its start to its end. Returns nil if cancelled.
     static func compute(
         _ file: Descriptor, algorithms: [DigestAlgorithm], path: String,
         isCancelled: () -> Bool = { false }, hasRead: (Int64) -> Void = { _ in }

@@ -12,7 +12,7 @@ struct Volume: Hashable {
     /// Bytes that this process may still write; blocks kept for root do not count.
     let availableBytes: Int64
 
-    /// Queries the root and its areas; returns the distinct file systems, the root's first.
+    /// Queries the root and its areas. Returns the distinct file systems, the root's first.
     ///
     /// An area that does not exist yet lies on the root's file system.
     static func all(of root: RootDirectory) throws(Errno) -> [Volume] {
@@ -41,12 +41,12 @@ struct Volume: Hashable {
         return volumes
     }
 
-    /// The path of the folder that was queried.
+    /// Returns the absolute path of the folder that was queried.
     func path(in root: RootDirectory) -> String {
         place.isEmpty ? root.path : root.path + "/" + place
     }
 
-    /// Whether a file of an area is written to it: it has the area, or the file's part.
+    /// Whether files of an area, or their parts in `tmp/`, are written to this file system.
     func isWritten(by area: Area) -> Bool { areas.contains(area) || areas.contains(.tmp) }
 
     private static func available(_ folder: Descriptor, path: String) throws(Errno) -> Int64 {
