@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Everything that writes to a root: the lock, the index, the promoter and the transfer loop.
 ///
-/// A session keeps the engine open while it executes plans. Opening it settles what an interrupted
-/// run left. Several runs may use it at once.
+/// A session keeps the engine open while the session executes plans. Opening the engine settles
+/// what an interrupted run left. Several runs may use the engine at once.
 final class Engine: Sendable {
     let root: RootDirectory
     let index: Index

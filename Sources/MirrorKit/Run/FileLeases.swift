@@ -245,8 +245,8 @@ extension FileLeases {
 
 /// The files and sets of a run that wait for readers of their targets.
 ///
-/// Only the thread of the run uses it. A promotion begins only when the run has all of its files
-/// exclusively. The last reader that releases a file posts a message to the run's mailbox.
+/// Only the thread of the run uses this type. A promotion begins only when the run has all of its
+/// files exclusively. The last reader that releases a file posts a message to the run's mailbox.
 struct PromotionQueue {
     /// A file or a set to promote.
     enum Work {

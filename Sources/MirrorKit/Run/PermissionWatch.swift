@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 /// Decides for one run whether its transfers may run now, by the clock, the network and the budget.
 ///
-/// Only the thread of the run uses it.
+/// Only the thread of the run uses this type.
 final class PermissionWatch {
     /// How often the watch asks NetworkManager, in milliseconds.
     private static let networkInterval: Int64 = 30_000

@@ -127,9 +127,9 @@ extension MirrorError {
 
 /// The claims of one run's steps on their targets, and the rows of these targets.
 ///
-/// Only the thread of the run uses it. The rows that the plan has stay right while nothing else in
-/// the process changes rows. Then no row is read again. The struct cannot be copied, because a copy
-/// for each step would retain and release a whole plan.
+/// Only the thread of the run uses this type. The rows that the plan has stay right while nothing
+/// else in the process changes rows. Then no row is read again. The struct cannot be copied,
+/// because a copy for each step would retain and release a whole plan.
 struct StepClaims: ~Copyable {
     private let plan: Plan
     private let engine: Engine
