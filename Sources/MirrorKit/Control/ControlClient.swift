@@ -14,7 +14,7 @@ package final class ControlClient: Sendable {
 
     /// Seconds to wait for a reply.
     package static let patience = 5
-    /// The number of attempts to connect, and the microseconds between two of them.
+    /// `attempts`: how often a connection is tried; `pause`: the microseconds between two attempts.
     private static let (attempts, pause) = (20, UInt32(50_000))
 
     private init(process: Int32, descriptor: Descriptor?) {
@@ -108,9 +108,9 @@ package final class ControlClient: Sendable {
 
 /// The socket at which a process of this user answers requests.
 ///
-/// The socket's name has the root's device and inode, so that every path of a root leads to it, and
-/// the process id. The socket never lies in the root, because a tree may be on a file system
-/// without sockets, and may be copied.
+/// The socket's name has the process id, and the root's device and inode, so that every path of a
+/// root leads to the socket. The socket is never in the root: a tree may be copied, or be on a file
+/// system without sockets.
 package struct ControlAddress: Sendable, Hashable {
     /// The path of the socket.
     let path: String
@@ -202,7 +202,7 @@ package struct ControlAddress: Sendable, Hashable {
 /// Received bytes, which `take` returns line by line.
 private struct LineInbox {
     var bytes: [UInt8] = []
-    /// Where the next line begins.
+    /// The position in `bytes` at which the next line begins.
     private var start = 0
 
     /// The next whole line, without its line break. Returns nil if there is none.

@@ -21,7 +21,7 @@ package enum ControlRequest: Sendable, Hashable {
 
     /// Parses a line without its line break.
     ///
-    /// Throws `MirrorError` with `usage`. The caller completes its message to a sentence.
+    /// Throws `MirrorError` with `usage`, whose message is only the end of a sentence.
     package init(line: [UInt8]) throws(MirrorError) {
         guard let tree = try? JSONTree(line, file: "request") else {
             throw MirrorError(.usage, "the request is no JSON")

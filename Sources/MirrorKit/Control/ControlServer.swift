@@ -58,7 +58,7 @@ package final class ControlServer: Sendable {
         post { $0.sendToFollowers(bytes) }
     }
 
-    /// Ends the server. For up to half a second, it still sends queued bytes to its clients.
+    /// Ends the server, after at most half a second for clients to receive their queued bytes.
     package func stop() {
         let running = thread.withLock { thread in
             defer { thread = nil }
@@ -148,7 +148,7 @@ struct ControlLoop {
         clients[client]?.answer(bytes, follows: follows)
     }
 
-    /// Sends an event to the clients that follow the run, and disconnects those that do not read.
+    /// Sends an event to all followers of the run, and disconnects followers that do not read.
     mutating func sendToFollowers(_ bytes: [UInt8]) {
         // The loop goes by numbers, because iterating over `clients` would copy their queued bytes.
         for number in Array(clients.keys) where clients[number]?.isFollower == true {

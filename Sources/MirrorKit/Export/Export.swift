@@ -236,8 +236,8 @@ final class ExportFolder {
 
     /// Makes a hidden folder and locks it.
     ///
-    /// Before it is locked, another export to the same path may remove it as a leftover. Then the
-    /// loop makes a folder with another name.
+    /// Another export to the same path may remove the new folder as a leftover before the lock is
+    /// taken. Then the loop makes a folder with another name.
     private static func makeHidden(
         for name: String, in parent: Descriptor, path: String
     ) throws(Errno) -> (DirectoryEntry, Descriptor) {

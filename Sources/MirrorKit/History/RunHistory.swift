@@ -79,7 +79,7 @@ public struct RunHistory: Sendable {
 // MARK: A report's runs
 
 extension RunHistory {
-    /// The most bytes of logs that a report reads. It begins with the newest run.
+    /// The most bytes of logs that a report reads; the newest run's log is read first.
     private static let mostReported: Int64 = 64 << 20
 
     /// Adds the last runs and their decisions to a report. Blocks the calling thread.

@@ -364,8 +364,7 @@ extension Index {
         }
     }
 
-    /// Remembers files that are now left out for lack of space, and forgets those that are admitted
-    /// again.
+    /// Remembers files that are now left out for lack of space, and forgets readmitted files.
     func note(
         evicted: [EvictedFile], readmitted: [Target]
     ) throws(MirrorError) {
@@ -488,7 +487,7 @@ final class RowsState: Sendable {
     /// Notes a change of rows by other code than a run; called before the change and after.
     func change() { state.withLock { $0.mark = RowsState.freshMark() } }
 
-    /// Whether nothing but the run that has this mark has changed rows since it was given.
+    /// Whether no code but the run with this mark has changed rows since that run began.
     func areThose(of mark: Int?) -> Bool {
         guard let mark else { return false }
         return state.withLock { $0.mark == mark }

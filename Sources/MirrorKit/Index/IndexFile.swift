@@ -10,8 +10,7 @@ struct IndexFile: Sendable {
     /// The database's name. The names of its log and shared memory end in `-wal` and `-shm`.
     static let name = "index.sqlite"
 
-    /// A file beside the database. A run leaves it if it finds damage after it has opened the
-    /// database.
+    /// A file beside the database. A run that finds damage in the open database leaves this mark.
     enum Mark: String, CaseIterable {
         /// The next run must move the database aside.
         case damaged = "index.damaged"
@@ -30,7 +29,7 @@ struct IndexFile: Sendable {
     /// The path of the database.
     var path: String { folderPath + "/" + IndexFile.name }
 
-    /// Takes an open `.mirror/`.
+    /// Makes the value for an open `.mirror/`.
     init(folder: Descriptor, root: RootDirectory) {
         let status = try? folder.status(path: ".mirror")
         let identity = status.map { "\($0.device) \($0.stamp.inode)" }
@@ -64,8 +63,8 @@ struct IndexFile: Sendable {
     /// Whether there is a database with tables. The call changes no byte of the files.
     ///
     /// Throws `damaged`, `former` or `newer` if this mirror cannot use the database. A database
-    /// that this process has open is not checked: opening and closing it again would drop its
-    /// locks.
+    /// that this process has open is not checked: a second open and close of the file would drop
+    /// the process's locks.
     func isThere() throws(IndexError) -> Bool {
         if !isOpen { return try judge() }
         try refuseMarked()
@@ -115,8 +114,8 @@ struct IndexFile: Sendable {
             try PrivateCopy.make(from: folder, path: folderPath)
         }
         do throws(IndexError) { return try judgeCopy(copy, thoroughly: isDoubted) } catch {
-            // While another process writes, the copy can mix two states. SQLite reads the original
-            // under its locks, so it may be sound.
+            // While another process writes, the copy can mix two states. The original may be sound,
+            // because SQLite reads the original under its locks.
             if case .damaged = error, stamps != before { return true }
             throw error
         }

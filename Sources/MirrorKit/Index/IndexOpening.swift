@@ -5,7 +5,7 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Where an index is, and how a connection to it is opened.
+/// The place of an index, and how connections to the index are opened.
 struct IndexLocation: Sendable {
     let file: IndexFile
     /// A path, or a URI with parameters.

@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 /// The row of a manifest that this root remembers, with the facts about its last good copy.
 struct ManifestRecord: Sendable, Hashable {
-    /// The manifest's name, unique in the root. It is the owner of the manifest's targets.
+    /// The manifest's name, unique in the root. The name is the owner of the manifest's targets.
     var name: String
     /// The path or URL that the last sync read the manifest from.
     var place: ManifestPlace
@@ -13,14 +13,13 @@ struct ManifestRecord: Sendable, Hashable {
     ///
     /// A file that still has this stamp is not copied again.
     var stamp: FileStamp?
-    /// When the last sync of the manifest ended, of those that had work or found a new text or
-    /// place.
+    /// When a sync of the manifest last ended that had steps, or found a new text or place.
     var syncedAt: Instant?
-    /// When the copy was taken, or last confirmed by the server.
+    /// When the last good copy was made, or last confirmed by the server.
     var copiedAt: Instant?
     /// The file in `.mirror/manifests/` that holds the last good copy.
     var copyName: String?
-    /// The sha256 of that copy.
+    /// The sha256 of the last good copy.
     var copyDigest: Digest?
     /// The source of the copy and the server that answered. `nil` if the manifest's place is a
     /// path.

@@ -102,9 +102,9 @@ extension Database {
 
     /// Reads a small database in full, so that damage is found while it can still be moved aside.
     ///
-    /// A larger database is not read twice. Its damage is found when its rows are needed. While a
-    /// plan is made, the damage restarts the plan. Later it ends the run, and is marked for the
-    /// next one. Throws `damaged`, or the disk's read error.
+    /// A larger database is not read here; damage is found when its rows are needed. Damage found
+    /// while a plan is made makes the session plan again. Damage found later ends the run and is
+    /// marked for the next run. Throws `damaged`, or the disk's read error.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
         try runCheck("quick_check")
@@ -117,9 +117,9 @@ extension Database {
         try readRows()
     }
 
-    /// Runs an integrity pragma; throws `damaged` when the pages are inconsistent.
+    /// Runs an integrity pragma. Throws `damaged` if the pages are inconsistent.
     ///
-    /// Throws the disk's error when a page cannot be read. SQLite reports both cases in the same
+    /// Throws the disk's error if a page cannot be read. SQLite reports both cases in the same
     /// words, and a new index cures only damage.
     mutating func runCheck(_ pragma: String) throws(IndexError) {
         let words =

@@ -9,7 +9,7 @@ struct ListParts {
     let label: String
     /// The hint for reading the list.
     let hint: ListHint
-    /// The format of its first document.
+    /// The format of the list's first document.
     let format: ListFormat?
 
     /// The greatest number of pages; S3 puts a thousand keys into one.

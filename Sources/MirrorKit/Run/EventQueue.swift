@@ -62,7 +62,7 @@ final class EventQueue: Sendable {
     /// Whether the events have, or had, a reader.
     var hasReader: Bool { state.withLock { $0.hasReader } }
 
-    /// The number of unread events; 0 without a reader, because a run does not wait for one.
+    /// The number of unread events. 0 without a reader, so that a run does not wait for a reader.
     var unread: Int { state.withLock { $0.hasReader ? $0.events.count + $0.taken : 0 } }
 
     /// Takes all queued events, possibly none. The events taken before then count as read.

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The requests of a plan. All uses of `${NAME}` are checked before the first request is sent.
 ///
-/// The values are secrets: they go into a request when it is made. They are never printed, stored
-/// or put into an error.
+/// The values are secrets. A value is put into a request when the request is made, and is never
+/// printed, stored or put into an error.
 struct PreparedRequests: Sendable {
     private let expansion: SecretExpansion
     /// The headers that the program has supplied for each origin.

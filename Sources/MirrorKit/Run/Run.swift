@@ -24,8 +24,8 @@ public struct Run: AsyncSequence, Sendable {
 
     /// The summary, available as soon as the last resource has ended.
     ///
-    /// The summary is sent as an event only once the index is closed and the lock is released,
-    /// which a slow disk may delay.
+    /// The event with the summary comes later, once the index is closed and the lock is released. A
+    /// slow disk may delay both.
     public var earlySummary: Event? { control.earlySummary }
 
     /// Waits until the run has ended and has released all that it held, the root's lock included.
@@ -219,10 +219,10 @@ final class Execution: Sendable {
     /// Whether a kept file may have changed since the plan looked at it, so that a second look
     /// pays.
     ///
-    /// With a million files the second look takes noticeable time, and right after the first it
-    /// sees the same. So a call that makes its own plan does without it for five seconds from the
-    /// plan's first look. Scans that take longer, or events that are read slowly, cost more than
-    /// the second look.
+    /// With a million files a second look takes noticeable time, and right after the first look it
+    /// finds no change. So a call that makes its own plan skips the second look until five seconds
+    /// after the plan's first look. Scans that take longer, or events that are read slowly, cost
+    /// more than the second look.
     var isLookOld: Bool {
         guard options.followsPlanning, let looked = plan.looked else { return true }
         return looked.duration(to: .now) > .seconds(5)

@@ -8,8 +8,8 @@ internal import MirrorSystem
 /// The thread of transfers uses the driver while steps are under way. The driver makes no decision
 /// about a step.
 final class RunDriver: @unchecked Sendable {
-    // Sendable, because only one thread at a time uses it. `RunRegister` passes it to the thread of
-    // transfers under a mutex. The semaphore passes it back.
+    // Sendable, because only one thread at a time uses the driver. `RunRegister` passes the driver
+    // to the thread of transfers under a mutex, and the semaphore passes the driver back.
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
@@ -91,8 +91,8 @@ final class RunDriver: @unchecked Sendable {
             take(.refused(MirrorError(wrapping: error)))
         }
         while machine.awaitsLook {
-            // Files that are kept have no events of their own here. Only the summary reports those
-            // that changed, perhaps hours after the scan.
+            // Kept files have no events here. Only the summary reports kept files that changed,
+            // perhaps hours after the scan.
             if execution.isLookOld { passKept() }
             take(.lookedAtKept(.max))
         }

@@ -99,7 +99,7 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Releases the claims of a step, and reports its end to the steps that wait for it.
+    /// Releases the claims of a step, and reports the step's end to steps that wait for its target.
     func release(_ target: Target, by claimant: Claimant, _ end: Result<Event.Done, MirrorError>?) {
         let (own, named) = state.withLock { state in
             let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)

@@ -4,7 +4,7 @@ internal import MirrorSystem
 
 /// Leaves files out of a plan that do not fit into the quota of Caches, or are unused in tmp.
 ///
-/// It also finds parts to remove, which no manifest wants any more.
+/// The scan also finds parts that no manifest wants any more, for removal.
 struct AdmissionScan {
     private let view: ScanView
     /// The files that earlier runs left out.

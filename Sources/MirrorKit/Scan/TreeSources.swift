@@ -14,8 +14,8 @@ struct TreeSources {
     ///
     /// Throws `MirrorError`.
     ///
-    /// - Parameter findings: the scan's steps; it has read the files that its steps adopt. Files
-    ///   whose rows it forgets are no sources.
+    /// - Parameter findings: the findings of the scan, which has read each file that a step adopts.
+    ///   A file whose row is forgotten is no source.
     init(
         for situations: some Sequence<Situation>, in index: Index, root: RootDirectory?,
         _ findings: ScanFindings

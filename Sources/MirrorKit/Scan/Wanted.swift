@@ -33,8 +33,8 @@ struct Wanted: Sendable {
 
     /// Selects and sorts the resources.
     ///
-    /// Throws `manifestInvalid` for a manifest made in code that breaks a rule. Throws it also if
-    /// the targets of two manifests cannot exist side by side. Throws `usage` for wrong options.
+    /// Throws `manifestInvalid` for a manifest made in code that breaks a rule, and for targets of
+    /// two manifests that cannot exist side by side. Throws `usage` for wrong options.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         for manifest in manifests { try manifest.validate() }
         try options.validate()
@@ -263,9 +263,9 @@ extension Wanted: PathList {
 }
 
 extension Wanted {
-    /// Refuses tags and targets in options that no manifest has.
+    /// Throws `MirrorError` with `usage` for tags and targets in options that no manifest has.
     ///
-    /// They would select nothing, but look as if they had. Throws `MirrorError` with `usage`.
+    /// Such a tag or target selects no resource, which a user would not notice.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         if !options.only.isEmpty || !options.skip.isEmpty {
             let asked = [options.only, options.skip]

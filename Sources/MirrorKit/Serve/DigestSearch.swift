@@ -94,8 +94,8 @@ final class DigestSearch: Sendable {
 
 /// The digests of open files whose stamps differ from their rows, for example in a copied tree.
 ///
-/// A file is read once. It is read again when its stamp changes, or when a reply found other bytes
-/// in it. The memory is bounded.
+/// A file is read once, and again if its stamp changes or a reply finds other bytes in the file.
+/// The memory is bounded.
 final class KnownDigests: Sendable {
     private struct Key: Hashable {
         let stamp: FileStamp
@@ -117,9 +117,9 @@ final class KnownDigests: Sendable {
         digests.withLock { $0[Key(status)] ?? nil }
     }
 
-    /// The digest of a file with this status, or `expected` if its stamp is that of its row.
+    /// The digest of a file whose stamp is that of its row; `expected` is the digest in the row.
     ///
-    /// Returns nil if a reply found other bytes, and the file was not read since.
+    /// Returns nil if a reply found other bytes in the file, and the file was not read since.
     func digest(of status: FileStatus, expected: Digest) -> Digest? {
         digests.withLock { $0[Key(status)] ?? expected }
     }
@@ -127,7 +127,7 @@ final class KnownDigests: Sendable {
     /// Stores the digest of a file that had this status before and after the read.
     func note(_ digest: Digest, of status: FileStatus) { set(digest, of: status) }
 
-    /// Notes that a file with this status has other bytes than it should have.
+    /// Notes that a file with this status has other bytes than its row says.
     func doubt(_ status: FileStatus) { set(nil, of: status) }
 
     private func set(_ digest: Digest?, of status: FileStatus) {

@@ -163,7 +163,7 @@ final class TreeResponder: Responder {
     /// The reply with a version that a promotion has put at the target. Returns nil if there is
     /// none.
     ///
-    /// Either a promotion came between the reading of the row and the opening of the file. Or the
+    /// A promotion may have come between the reading of the row and the opening of the file. Or the
     /// version's row is not written yet: the rows of a set are written after its last rename. An
     /// interrupted set may stay without its rows for a long time.
     private func promoted(

@@ -4,8 +4,8 @@ internal import MirrorSystem
 
 /// Ends a conflict: the conflict copy gets its target back, or is removed.
 ///
-/// A copy that gets its target back counts as edited. mirror keeps it while the manifest wants the
-/// version that is at the target now.
+/// A copy that gets its target back counts as edited. mirror keeps the edited file while the
+/// manifest wants the version that is at the target now.
 public struct ConflictResolution: Sendable {
     private let name: Target
     private let side: ConflictSide

@@ -35,9 +35,9 @@ extension MirrorSession {
     /// No session of this process replaces, moves or removes the file while the closure runs. A
     /// promotion that waits for the file goes before readers that arrive later.
     ///
-    /// A run that the closure starts does not wait for the closure. If such a run would change the
-    /// file, the resource fails with `locked`. The same holds for runs of tasks that the closure
-    /// starts.
+    /// A run that the closure starts does not wait for the closure. If that run would change the
+    /// file, the file's resource fails with `locked`. The same holds for runs of tasks that the
+    /// closure starts.
     ///
     /// If this session holds the root's lock, the use is noted for eviction. Throws `MirrorError`
     /// with `notThere` if there is no file. Throws `cancelled` if the task is cancelled while it

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A root and the operations on it: plan, execute, look up.
 ///
 /// The name is not `Mirror`, which is Swift's own reflection type. A session finds the root when it
-/// is made, and changes nothing until a plan is executed. While the session executes plans, it
-/// holds the root's lock; it may execute several at once. Planning and looking up take no lock.
+/// is made, and changes nothing until a plan is executed. A session may execute several plans at
+/// once, and holds the root's lock during this time. Planning and looking up take no lock.
 public actor MirrorSession {
     /// The root's absolute path.
     public nonisolated let root: String

@@ -42,8 +42,8 @@ public struct PlanOptions: Sendable {
 
     /// Whether a resource with these tags is selected.
     ///
-    /// `dev+optional` is a tag of two words, for a file that is needed for either of them. The file
-    /// is left out only if both words are skipped. It is selected if any of the words is.
+    /// `dev+optional` is a tag of two words, for a file that is needed for either word. The file is
+    /// left out only if both words are skipped. The file is selected if one of the words is.
     func selects(tags: [String]) -> Bool {
         let isSkipped = tags.contains { tag in
             skip.contains(tag) || PlanOptions.words(of: tag).allSatisfy { skip.contains($0) }
@@ -111,7 +111,7 @@ public struct RunOptions: Sendable {
     /// closure's error is then part of the resource's error. If the run ends or its deadline
     /// passes, the run cancels the task of the call and does not wait for that task.
     public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
-    /// Whether events are sent for resources that were kept as they are.
+    /// Whether the run sends events for resources whose files are kept as they are.
     public var reportsKept = true
 
     /// Whether the same call has just made the plan, so that the plan's look at the files is still

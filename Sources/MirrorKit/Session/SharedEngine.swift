@@ -12,8 +12,7 @@ final class SharedEngine: Sendable {
         var opening: Opening?
         /// The number of users of that engine.
         var users = 0
-        /// The task that closes the previous engine; its lock must be released before the next one
-        /// opens.
+        /// The task that closes the previous engine, whose lock the next engine needs.
         var closing: Task<Void, any Error>?
     }
 

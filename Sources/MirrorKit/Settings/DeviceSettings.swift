@@ -36,7 +36,7 @@ package struct DeviceSettings: Sendable {
         case texts([String])
     }
 
-    /// Reads the settings of a root. Without a root or a file there are none.
+    /// Reads the settings of a root. The list is empty without a root or a file.
     ///
     /// Throws `ManifestError` with the places of the errors, or `MirrorError` with `rootUnusable`
     /// or `inputOutput`.
