@@ -37,8 +37,9 @@ enum IndexError: Error, Hashable {
     /// SQLite's codes for a read that the disk failed (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
     static let unreadable: [Int32] = [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8]
 
-    /// SQLite's codes for a full disk: no room for a page, or for more of the shared memory beside
-    /// the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    /// SQLite's codes for a full disk (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    ///
+    /// Either there is no room for a page, or none for more of the shared memory beside the log.
     static let full: [Int32] = [SQLITE_FULL, SQLITE_IOERR | 19 << 8]
 
     /// Whether SQLite had no room to write, or could not write (SQLITE_IOERR_WRITE).

@@ -174,8 +174,10 @@ struct IndexFile: Sendable {
         faccessat(folder.number, mark.rawValue, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
-    /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,
-    /// application id at 68, big-endian.
+    /// Checks the database by the header of its file ("Database File Format", §1.3).
+    ///
+    /// The header has the magic at 0, the size in pages at 28, the user version at 60 and the
+    /// application id at 68. All numbers are big-endian.
     private func judgeHeader(fileSize: Int64) throws(IndexError) -> Bool {
         let path = ".mirror/" + IndexFile.name
         let header = try filed { () throws(Errno) in

@@ -250,8 +250,7 @@ extension IndexFile {
 /// before each query.
 final class IndexWatch: Sendable {
     private let root: RootDirectory
-    /// `stamps`: of the index and its log when the index was opened; `generation`: how often
-    /// another file was opened since.
+    /// `stamps`: those of the index and its log at its opening. `generation`: the later openings.
     private let state: Mutex<(index: Index, stamps: Stamps, generation: Int64)>
     /// The stamps of the index and its log. `nil` means that the file does not exist.
     private typealias Stamps = (file: FileStamp?, log: FileStamp?)

@@ -93,8 +93,9 @@ struct Wanted: Sendable {
         return resource
     }
 
-    /// Compares the bytes of an entry's target with a path; returns a negative number, zero or a
-    /// positive one.
+    /// Compares the bytes of an entry's target with a path.
+    ///
+    /// Returns a number below zero, zero or above, if the target is before, at or after the path.
     func compare(_ entry: Reference, with path: UnsafeBufferPointer<UInt8>) -> Int {
         guard remembered.isEmpty else {
             return withPath(of: entry) { ByteOrder.compare($0, path) }
