@@ -7,14 +7,14 @@ internal import Synchronization
 package final class ControlClient: Sendable {
     /// The process at the other end.
     package let process: Int32
-    /// Nil where the process accepts no connection.
+    /// The connection. `nil` if the process does not accept one.
     private let descriptor: Descriptor?
 
     private let hasTimedOut = Atomic<Bool>(false)
 
     /// Seconds to wait for a reply.
     package static let patience = 5
-    /// The number of attempts to connect, and the microseconds between two of them.
+    /// `attempts`: how often a connection is tried; `pause`: the microseconds between two attempts.
     private static let (attempts, pause) = (20, UInt32(50_000))
 
     private init(process: Int32, descriptor: Descriptor?) {
@@ -22,10 +22,10 @@ package final class ControlClient: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Connections to all processes of this user, or to those that work for a root.
+    /// Connections to all processes of this user, or to the processes that work for a root.
     ///
-    /// A socket that a killed process left is removed. A process that is stopped accepts no connection,
-    /// or answers nothing.
+    /// A socket that a killed process left is removed. A stopped process (SIGSTOP) accepts no
+    /// connection, or sends no reply.
     package static func all(ofRoot root: String? = nil) -> [ControlClient] {
         ControlAddress.all(ofRoot: root).compactMap { address in
             let (client, failure) = connect(to: address)
@@ -36,10 +36,10 @@ package final class ControlClient: Sendable {
         }
     }
 
-    /// Connects to a process; returns the number of the error if no process listens.
+    /// Connects to a process. Returns no client and the errno value if no process listens.
     static func connect(to address: ControlAddress) -> (client: ControlClient?, failure: Int32) {
         var number = linux_local_connect(address.path)
-        // Many may connect at one time.
+        // The listener's queue is full while many clients connect at one time.
         for _ in 1..<attempts where number == -EAGAIN {
             usleep(pause)
             number = linux_local_connect(address.path)
@@ -49,11 +49,13 @@ package final class ControlClient: Sendable {
         return (ControlClient(process: address.process, descriptor: descriptor), 0)
     }
 
-    /// Whether the process is there and did not answer in time, unlike one that has just ended.
+    /// Whether the process exists but did not reply in time; a process that has ended is not
+    /// silent.
     package var isSilent: Bool { descriptor == nil || hasTimedOut.load(ordering: .relaxed) }
 
-    /// Sends a request and waits for its reply; nil if the other process ends, or does not reply
-    /// within so many seconds. Blocks.
+    /// Sends a request and waits for its reply. Blocks the calling thread.
+    ///
+    /// Returns nil if the other process ends, or does not reply within `seconds`.
     package func ask(
         _ request: ControlRequest, waitingSeconds seconds: Int = ControlClient.patience
     ) -> ControlReply? {
@@ -63,7 +65,7 @@ package final class ControlClient: Sendable {
         return ControlReply(line: line)
     }
 
-    /// Sends a request.
+    /// Sends a request. Returns false if the process does not accept the request.
     package func send(_ request: ControlRequest) -> Bool {
         guard let descriptor else { return false }
         var rest = request.line[...]
@@ -77,7 +79,7 @@ package final class ControlClient: Sendable {
         return true
     }
 
-    /// The lines that arrive after a request to follow a run, until the other process is done.
+    /// The lines that arrive after a request to follow a run, until the connection ends.
     package func lines() -> AsyncStream<[UInt8]> {
         AsyncStream { [self] in try? await Offload.run { self.line(waitingSeconds: nil) } }
     }
@@ -106,9 +108,9 @@ package final class ControlClient: Sendable {
 
 /// The socket at which a process of this user answers requests.
 ///
-/// The socket's name has the root's device and inode, so that every path of a root leads to it, and
-/// the process id. The socket never lies in the root, because a tree may be on a file system
-/// without sockets, and may be copied.
+/// The socket's name has the process id, and the root's device and inode, so that every path of a
+/// root leads to the socket. The socket is never in the root: a tree may be copied, or be on a file
+/// system without sockets.
 package struct ControlAddress: Sendable, Hashable {
     /// The path of the socket.
     let path: String
@@ -117,13 +119,14 @@ package struct ControlAddress: Sendable, Hashable {
     fileprivate let device: UInt64
     fileprivate let inode: UInt64
 
-    /// The address of this process for a root; nil if the user has no folder for sockets, or others
-    /// have rights to it.
+    /// The address of this process for a root.
+    ///
+    /// Returns nil if the user has no folder for sockets, or if others have rights to that folder.
     static func make(forRoot root: String) -> ControlAddress? {
         folder(making: true).flatMap { make(forRoot: root, in: $0) }
     }
 
-    /// The address of this process's socket for a root, in the given folder.
+    /// The address of this process for a root, in the given folder. Returns nil without a root.
     static func make(forRoot root: String, in folder: String) -> ControlAddress? {
         var status = stat()
         guard stat(root, &status) == 0 else { return nil }
@@ -134,7 +137,7 @@ package struct ControlAddress: Sendable, Hashable {
             path: folder + "/" + name, process: getpid(), device: device, inode: inode)
     }
 
-    /// The addresses of all processes of this user, or of those that work for a root.
+    /// The addresses of all processes of this user, or of the processes that work for a root.
     static func all(ofRoot root: String? = nil) -> [ControlAddress] {
         guard let folder = folder(making: false), let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -176,8 +179,10 @@ package struct ControlAddress: Sendable, Hashable {
         self.init(path: folder + "/" + name, process: process, device: device, inode: inode)
     }
 
-    /// `$XDG_RUNTIME_DIR/mirror`, else `/run/user/UID/mirror`; nil where that is not this user's
-    /// alone (XDG Base Directory Specification).
+    /// The folder of the sockets: `$XDG_RUNTIME_DIR/mirror`, else `/run/user/UID/mirror`.
+    ///
+    /// Returns nil if others than this user have rights to the folder (XDG Base Directory
+    /// Specification).
     private static func folder(making: Bool) -> String? {
         let named = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
         let above = named.hasPrefix("/") ? named : "/run/user/\(geteuid())"
@@ -186,7 +191,7 @@ package struct ControlAddress: Sendable, Hashable {
         return isOurs(folder, mode: 0o077) ? folder : nil
     }
 
-    /// Whether this user owns a folder, and its mode has none of these bits.
+    /// Whether this user owns a folder whose mode has none of these bits.
     private static func isOurs(_ folder: String, mode: mode_t) -> Bool {
         var status = stat()
         return lstat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -194,13 +199,13 @@ package struct ControlAddress: Sendable, Hashable {
     }
 }
 
-/// Bytes that arrived, taken out a line at a time.
+/// Received bytes, which `take` returns line by line.
 private struct LineInbox {
     var bytes: [UInt8] = []
-    /// Where the next line begins.
+    /// The position in `bytes` at which the next line begins.
     private var start = 0
 
-    /// The next whole line, without its line break.
+    /// The next whole line, without its line break. Returns nil if there is none.
     mutating func take() -> [UInt8]? {
         guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) else {
             bytes.removeFirst(start)

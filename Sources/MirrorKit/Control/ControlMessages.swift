@@ -19,9 +19,9 @@ package enum ControlRequest: Sendable, Hashable {
     /// The longest line that is read, in bytes.
     package static let longestLine = 64 << 10
 
-    /// Reads a line without its line break.
+    /// Parses a line without its line break.
     ///
-    /// Throws `MirrorError` with `usage`; its message is the end of a sentence.
+    /// Throws `MirrorError` with `usage`, whose message is only the end of a sentence.
     package init(line: [UInt8]) throws(MirrorError) {
         guard let tree = try? JSONTree(line, file: "request") else {
             throw MirrorError(.usage, "the request is no JSON")
@@ -45,7 +45,8 @@ package enum ControlRequest: Sendable, Hashable {
         }
     }
 
-    /// The targets. A list that is missing, or none, must not stand for all of them.
+    /// The targets of a request. Throws if the list is missing: an empty list stands for all
+    /// targets.
     private static func targets(_ tree: JSONTree) throws(MirrorError) -> [Target] {
         guard case .array(let elements) = tree["targets"]?.value else {
             throw MirrorError(.usage, "targets is no list")
@@ -68,7 +69,7 @@ package enum ControlRequest: Sendable, Hashable {
         return flag
     }
 
-    /// The line, with its line break.
+    /// The request as a line of JSON, with its line break.
     package var line: [UInt8] {
         var json = JSONWriter()
         json.object { json in
@@ -89,7 +90,7 @@ package enum ControlRequest: Sendable, Hashable {
         return json.take()
     }
 
-    /// The same as requests that are not too long to be read.
+    /// Splits the request into requests whose lines are no longer than `longestLine`.
     package var pieces: [ControlRequest] {
         switch self {
         case .pause(let targets, let isSticky):
@@ -101,7 +102,7 @@ package enum ControlRequest: Sendable, Hashable {
         }
     }
 
-    /// The targets that it names.
+    /// The targets of the request. An empty list stands for all targets.
     package var targets: [Target] {
         switch self {
         case .pause(let targets, _), .resume(let targets), .cancel(let targets, _): targets
@@ -132,16 +133,16 @@ package enum ControlRequest: Sendable, Hashable {
     }
 }
 
-/// The answer to a request: one line of JSON.
+/// The reply to a request: one line of JSON.
 package enum ControlReply: Sendable, Hashable {
-    /// Carried out; `unknown` lists the targets that the run does not have.
+    /// The request was carried out. `unknown` lists the targets that the run does not have.
     case done(unknown: [Target])
-    /// What the process does.
+    /// The reply to `describe` and `follow`: what the process does.
     case job(JobDescription)
-    /// Not carried out, with the reason.
+    /// The request was not carried out, for this reason.
     case refused(String)
 
-    /// The line, with its line break.
+    /// The reply as a line of JSON, with its line break.
     package var line: [UInt8] {
         var json = JSONWriter()
         json.object { json in
@@ -163,7 +164,7 @@ package enum ControlReply: Sendable, Hashable {
         return json.take()
     }
 
-    /// Reads a line without its line break; nil if it is not a reply.
+    /// Parses a line without its line break. Returns nil if the line is no reply.
     package init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: "reply"), let isDone = tree["ok"]?.bool else {
             return nil
@@ -181,26 +182,26 @@ package enum ControlReply: Sendable, Hashable {
     }
 }
 
-/// What other processes are told about a running mirror.
+/// What a running mirror reports about itself to other processes.
 package struct JobDescription: Sendable, Hashable {
     /// The process id (getpid(2)).
     package var process: Int32
-    /// The verb that it was started with.
+    /// The verb of the process's command line.
     package var verb: String
     /// The root's absolute path.
     package var root: String
-    /// Whether a run is under way; else a watch sleeps until its next sync.
+    /// Whether a run is under way. Otherwise a watch sleeps until its next sync.
     package var isRunning: Bool
     /// Whether all transfers are paused.
     package var isPaused = false
-    /// When that began.
+    /// When the run or the sleep began.
     package var since: Instant
-    /// When the next sync comes; set only while sleeping.
+    /// When the next sync begins. `nil` while a run is under way.
     package var until: Instant?
-    /// What the run has brought, and what is left.
+    /// What the run has received, and what is left.
     package var totals = RunTotals()
 
-    /// A job without a run.
+    /// A job that has no totals yet.
     package init(process: Int32, verb: String, root: String, isRunning: Bool, since: Instant) {
         self.process = process
         self.verb = verb
@@ -209,7 +210,7 @@ package struct JobDescription: Sendable, Hashable {
         self.since = since
     }
 
-    /// Writes the job as members of an object.
+    /// Writes the job as members of a JSON object.
     package func writeMembers(to json: inout JSONWriter) {
         json.member("pid", Int64(process))
         json.member("verb", verb)
@@ -242,7 +243,7 @@ package struct JobDescription: Sendable, Hashable {
 }
 
 extension RunTotals {
-    /// The totals as `writeMembers` writes them; what is missing is zero.
+    /// Reads totals that `writeMembers` has written; a missing member counts as zero.
     init(_ tree: JSONTree) {
         self.init()
         func number(_ name: String) -> Int64 { tree[name]?.int ?? 0 }
@@ -258,9 +259,9 @@ extension RunTotals {
 }
 
 extension Event {
-    /// Reads an event that another process sends, as far as a display needs it; nil for other lines.
+    /// Parses an event that another process sends. Returns nil for other lines.
     ///
-    /// What a display does not show is made up: a reason, for example.
+    /// Members that a display does not show get made-up values, for example the reason.
     package init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: "event"),
             let body = Event.Body(tree), let run = tree["run"]?.string,

@@ -4,29 +4,31 @@ package import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Answers requests from other processes of the same user while a run is under way or a watch sleeps.
+/// Replies to requests from other processes of the same user while a run or a watch is active.
 ///
-/// The server has a thread of its own, so no client can make the run wait. A follower that does not
-/// read is disconnected.
+/// The server has a thread of its own, so no client can make the run wait. It disconnects a
+/// follower that does not read.
 package final class ControlServer: Sendable {
     /// Carries out a request.
     package typealias Handler = @Sendable (ControlRequest) async -> ControlReply
 
-    /// What the thread is to do, in this order.
+    /// Work for the server's thread, in this order.
     private let messages = Mutex<[@Sendable (inout ControlLoop) -> Void]>([])
     private let signal: WakeSignal
     private let address: ControlAddress
     private let followers = Atomic(0)
     private let thread = Mutex<NativeThread?>(nil)
 
-    /// Listens for requests about a root. Nil if the user has no folder for sockets, or the system
-    /// refuses a socket or a thread; a run works without a server.
+    /// Listens for requests about a root.
+    ///
+    /// Returns nil if the user has no folder for sockets, or if the system refuses a socket or a
+    /// thread. A run works without a server.
     package convenience init?(root: String, handler: @escaping Handler) {
         guard let address = ControlAddress.make(forRoot: root) else { return nil }
         self.init(at: address, handler: handler)
     }
 
-    /// Listens at an address.
+    /// Listens at an address. Returns nil if the system refuses a socket or a thread.
     init?(at address: ControlAddress, handler: @escaping Handler) {
         guard let signal = try? WakeSignal() else { return nil }
         self.address = address
@@ -56,7 +58,7 @@ package final class ControlServer: Sendable {
         post { $0.sendToFollowers(bytes) }
     }
 
-    /// Ends the server. Its clients still get the queued bytes that they take within half a second.
+    /// Ends the server, after at most half a second for clients to receive their queued bytes.
     package func stop() {
         let running = thread.withLock { thread in
             defer { thread = nil }
@@ -73,7 +75,7 @@ package final class ControlServer: Sendable {
         signal.raise()
     }
 
-    /// Passes a client's request on, and its reply back.
+    /// Passes a client's request to the handler, and queues the handler's reply for the client.
     func pass(_ line: [UInt8], of client: Int, to handler: @escaping Handler) {
         let request: ControlRequest
         do throws(MirrorError) { request = try ControlRequest(line: line) } catch {
@@ -89,7 +91,7 @@ package final class ControlServer: Sendable {
         }
     }
 
-    /// Acts on the posted messages.
+    /// Runs the posted messages on the server's thread.
     func deliver(to loop: inout ControlLoop) {
         let posted = messages.withLock { messages in
             defer { messages = [] }
@@ -103,20 +105,24 @@ package final class ControlServer: Sendable {
 
 /// The thread of a control server: its listener and its clients.
 struct ControlLoop {
-    /// The most clients at a time; one more replaces the oldest client that follows no run.
+    /// The most clients at a time. A further client replaces the oldest one, if possible one that
+    /// follows no run.
     private static let mostClients = 16
-    /// Milliseconds for which the clients can take what waits for them at the end.
+    /// Milliseconds that a stopping server waits while clients receive their queued bytes.
     private static let longestFarewell: Int64 = 500
-    /// Milliseconds until it accepts again after the system had no descriptor or memory for a client.
+    /// Milliseconds before the next accept after the system lacked a descriptor or memory for a
+    /// client.
     private static let acceptPause: Int32 = 200
 
     private let listener: Descriptor
     private let signal: WakeSignal
     private var clients: [Int: ControlConnection] = [:]
     private var last = 0
-    /// Whether the server is to end.
+    /// Whether the server must end.
     var isStopping = false
-    /// Whether the system refused a client, which waits at the listener: poll(2) would not block.
+    /// Whether the system had no descriptor or memory for the last client.
+    ///
+    /// That client still waits at the listener, so poll(2) would return at once for ever.
     private var isExhausted = false
 
     init(listener: Descriptor, signal: WakeSignal) {
@@ -124,7 +130,7 @@ struct ControlLoop {
         self.signal = signal
     }
 
-    /// Serves until the server is told to stop.
+    /// Serves clients until `isStopping` is set.
     mutating func run(server: ControlServer, handler: @escaping ControlServer.Handler) {
         while true {
             poll()
@@ -137,20 +143,20 @@ struct ControlLoop {
         }
     }
 
-    /// Queues the answer to a request; a client that asked to follow gets what comes after it.
+    /// Queues the reply to a request; `follows` makes the client a follower of the run.
     mutating func reply(_ bytes: [UInt8], to client: Int, follows: Bool) {
         clients[client]?.answer(bytes, follows: follows)
     }
 
-    /// Sends an event to the clients that follow the run, and leaves those that do not read.
+    /// Sends an event to all followers of the run, and disconnects followers that do not read.
     mutating func sendToFollowers(_ bytes: [UInt8]) {
-        // By numbers: an iteration over the clients would copy what waits for them.
+        // The loop goes by numbers, because iterating over `clients` would copy their queued bytes.
         for number in Array(clients.keys) where clients[number]?.isFollower == true {
             if clients[number]?.queue(bytes) == false { clients[number] = nil }
         }
     }
 
-    /// Waits until a client has sent something, takes something, or is gone.
+    /// Waits until a client sends, can receive or is gone, or until the server gets a message.
     private mutating func poll() {
         var entries = [
             // A negative number is left out (poll(2)).
@@ -196,7 +202,8 @@ struct ControlLoop {
     private mutating func serve(
         _ number: Int, _ server: ControlServer, _ handler: @escaping ControlServer.Handler
     ) {
-        // Taken out, so that its bytes have one owner and are not copied.
+        // The client is removed during its turn, so that its bytes have one owner and are not
+        // copied.
         guard var client = clients.removeValue(forKey: number) else { return }
         client.receive()
         while let line = client.takeLine() { server.pass(line, of: number, to: handler) }
@@ -205,7 +212,7 @@ struct ControlLoop {
         if !client.isOver { clients[number] = client }
     }
 
-    /// Lets the clients take what waits for them.
+    /// Sends queued bytes to the clients for at most `longestFarewell` milliseconds.
     private mutating func sayFarewell() {
         let end = SystemClock.monotonic() + ControlLoop.longestFarewell
         while true {
@@ -225,39 +232,41 @@ struct ControlLoop {
     }
 }
 
-/// A client of a control server: the bytes that it has sent, and those that wait for it.
+/// A client of a control server: the bytes that it has sent, and the bytes queued for it.
 struct ControlConnection {
-    /// The most bytes that wait for a client.
+    /// The most bytes that may be queued for a client.
     private static let mostWaiting = 4 << 20
-    /// How many bytes are sent at once rather than a few at a time.
+    /// The number of queued bytes above which events are sent at once, not at the next turn.
     private static let worthSending = 64 << 10
 
     let descriptor: Descriptor
     private(set) var isFollower = false
     /// Whether the client can no longer receive anything.
     var isGone = false
-    /// Whether nothing more is read from it.
+    /// Whether nothing more is read from the client.
     private var isAtEnd = false
-    /// How many of its requests are not answered.
+    /// How many of the client's requests are not answered yet.
     private var unanswered = 0
     private var received: [UInt8] = []
     private var waiting: [UInt8] = []
-    /// How many of the bytes that wait were taken.
+    /// How many of the queued bytes were sent already.
     private var taken = 0
 
     init(descriptor: Descriptor) { self.descriptor = descriptor }
 
-    /// Whether bytes wait for it.
+    /// Whether bytes are queued for the client.
     var waits: Bool { taken < waiting.count }
 
-    /// What poll(2) is to tell of it.
+    /// The events that poll(2) watches for at this client.
     var events: Int16 { Int16((isAtEnd ? 0 : POLLIN) | (waits ? POLLOUT : 0)) }
 
-    /// Whether it needs nothing more. One that has closed its side for writing still gets its answers,
-    /// and what it follows.
+    /// Whether the connection can close, because the client needs nothing more.
+    ///
+    /// A client that has closed its side for writing still gets its replies and the events that it
+    /// follows.
     var isOver: Bool { isGone || isAtEnd && unanswered == 0 && !waits && !isFollower }
 
-    /// Queues the answer to a request.
+    /// Queues the reply to a request; `follows` makes the client a follower.
     mutating func answer(_ bytes: [UInt8], follows: Bool) {
         unanswered -= 1
         if follows { isFollower = true }
@@ -265,14 +274,14 @@ struct ControlConnection {
         if waiting.count - taken > ControlConnection.mostWaiting { isGone = true }
     }
 
-    /// Queues bytes of what it follows; false when it has not read for too long.
+    /// Queues an event for a follower. Returns false if too many bytes are queued.
     mutating func queue(_ bytes: [UInt8]) -> Bool {
         waiting += bytes
         if waiting.count - taken > ControlConnection.worthSending { flush() }
         return waiting.count - taken <= ControlConnection.mostWaiting
     }
 
-    /// Takes what has arrived.
+    /// Reads the bytes that have arrived.
     mutating func receive() {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while !isAtEnd, received.count <= ControlRequest.longestLine {
@@ -289,7 +298,8 @@ struct ControlConnection {
         }
     }
 
-    /// The next whole line, without its line break.
+    /// Removes and returns the next whole line, without its line break. Returns nil if there is
+    /// none.
     mutating func takeLine() -> [UInt8]? {
         guard let end = received.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         defer { received.removeFirst(end + 1) }
@@ -297,7 +307,7 @@ struct ControlConnection {
         return Array(received[..<end])
     }
 
-    /// Answers a line that is longer than any request, and reads no more.
+    /// Refuses a line that is longer than any request, and reads no more from the client.
     mutating func refuseOverlong() {
         guard !isAtEnd, received.count > ControlRequest.longestLine else { return }
         let limit = ControlRequest.longestLine >> 10
@@ -305,7 +315,7 @@ struct ControlConnection {
         isAtEnd = true
     }
 
-    /// Sends as much as the client takes now.
+    /// Sends as many queued bytes as the client's socket accepts now.
     mutating func flush() {
         while waits {
             let count = waiting.withUnsafeBytes { bytes in

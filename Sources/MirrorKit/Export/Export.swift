@@ -4,25 +4,25 @@ internal import MirrorManifests
 public import MirrorModel
 internal import MirrorSystem
 
-/// What another program reads of the files that manifests want.
+/// Writes the files that manifests want in a form that another program reads.
 ///
-/// Lists describe the files with what the manifests and the index know of them, whether or not they
-/// are in the tree. Folders hold copies of files, each read again and compared with its digest; no
-/// copy shares its bytes with the tree's file in a way that a change could pass.
+/// A list describes the files with what the manifests and the index know. The files need not be in
+/// the tree. A folder has copies of files, each read again and compared with its digest. A change
+/// of a copy never changes the tree's file.
 public struct Export: Sendable {
     private let manifests: [Manifest]
     private let format: ExportFormat
     private let options: PlanOptions
     private let leavesOut: Bool
 
-    /// Takes what is exported, and as what.
+    /// Makes an export of the files that manifests want.
     ///
     /// - Parameters:
     ///   - manifests: the manifests that want the files.
     ///   - format: the list or folder.
     ///   - options: `only` and `skip` select resources by their tags.
-    ///   - leavesOut: whether files that the format cannot hold, or that are not there, are left out
-    ///     instead of refused.
+    ///   - leavesOut: whether files that the format cannot hold, or that do not exist, are left
+    ///   out. Otherwise such a file is an error.
     public init(
         of manifests: [Manifest], as format: ExportFormat, options: PlanOptions = PlanOptions(),
         leavesOut: Bool = false
@@ -33,14 +33,14 @@ public struct Export: Sendable {
 
     /// Writes the list or the folder.
     ///
-    /// A folder appears whole or not at all, and replaces nothing; an existing file is replaced
-    /// atomically.
+    /// A folder appears whole or not at all, and replaces no other folder. An existing file is
+    /// replaced atomically.
     ///
     /// - Parameters:
-    ///   - destination: where it goes.
+    ///   - destination: the path or the function that gets the export.
     ///   - session: a session of the root with the files.
     /// - Throws: `MirrorError` with `exportIncomplete`, `usage`, `inputOutput`, `noSpace`,
-    ///   `cancelled` and the like; `ManifestError`. Nothing is written then.
+    ///   `cancelled` and the like; `ManifestError`. After an error, nothing is written.
     public func write(
         to destination: ExportDestination, from session: MirrorSession
     ) async throws -> ExportReport {
@@ -59,23 +59,23 @@ public struct Export: Sendable {
 
 /// Where an export goes.
 public enum ExportDestination: Sendable {
-    /// A file or a folder, by its path; folders must not be there yet.
+    /// A file or a folder, by its path. A folder must not exist yet.
     case path(String)
-    /// A function that takes the chunks of a text. Folders cannot go there.
+    /// A function that is called with the chunks of a text. Only lists can go there.
     case sink(@Sendable ([UInt8]) throws -> Void)
 }
 
-/// The files that an export takes, chosen before anything is written.
+/// Chooses the files of an export before anything is written.
 struct ExportChoice {
     private(set) var report: ExportReport
-    /// What is known of the files in a list.
+    /// The files of a list, with what manifests and index know of them.
     private var resources = ResourceTable([])
-    /// The files of a folder with their paths in it, in the order of their targets' bytes.
+    /// The files of a folder and their paths in it, in the order of their targets' bytes.
     private(set) var copies: [(record: IndexRecord, name: String)] = []
     private let view: TreeView
     private let isCancelled: @Sendable () -> Bool
 
-    /// Selects resources and decides about each.
+    /// Selects resources and decides for each whether the export has it.
     init(
         _ manifests: [Manifest], as format: ExportFormat, options: PlanOptions, view: TreeView,
         isCancelled: @escaping @Sendable () -> Bool
@@ -109,7 +109,7 @@ struct ExportChoice {
         case .take(let name):
             if format.isFolder, let record {
                 if let other = names.updateValue(record.sha256, forKey: name) {
-                    // One copy serves two URLs of the same bytes.
+                    // Two URLs with the same bytes share one copy.
                     if other != record.sha256 { report.omit(resource.target, .nameTaken) }
                     names[name] = other
                     return
@@ -124,7 +124,7 @@ struct ExportChoice {
         }
     }
 
-    /// Whether the tree has the bytes of a row: a file that was touched or copied is read again.
+    /// Whether the tree has the bytes of a row. If the stamp differs, the file is read.
     private func hasFile(_ record: IndexRecord?) throws -> Bool {
         guard let record, let root = view.root else { return false }
         var scan = StatCursor(root)
@@ -135,7 +135,7 @@ struct ExportChoice {
         return read?.digests.first == record.sha256
     }
 
-    /// Writes what was chosen.
+    /// Writes the chosen files to the destination.
     mutating func write(to destination: ExportDestination, root path: String) throws {
         let manifest = Manifest(name: nil, owner: report.format.rawValue, resources: resources)
         switch destination {
@@ -172,7 +172,8 @@ struct ExportChoice {
         try folder.promote()
     }
 
-    /// The tag files of a BagIt bag by their names (RFC 8493 §2); the list of their digests is last.
+    /// The tag files of a BagIt bag and their names (RFC 8493 §2). The list of their digests is
+    /// last.
     private var tagFiles: [(name: String, text: [UInt8])] {
         let declaration = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
         let about = """
@@ -193,21 +194,22 @@ struct ExportChoice {
     }
 }
 
-/// A folder outside the tree that is filled under a hidden name, and gets its own when it is whole.
+/// A folder outside the tree that is filled under a hidden name and renamed when it is complete.
 ///
-/// Files are copied, or share extents that the file system parts at the first change. They are no
-/// hard links: an edit of a hard link would change the tree's file. A killed process leaves the
-/// hidden folder without a flock(2) lock. The next export to the same path removes it.
+/// Files are copied, or share extents that the file system separates at the first change. They are
+/// no hard links, because an edit of a hard link would change the tree's file. A killed process
+/// leaves the hidden folder without a flock(2) lock. The next export to the same path removes such
+/// a folder.
 final class ExportFolder {
     private let path: String
     private let hidden: DirectoryEntry
     private let name: String
-    /// Its descriptor, locked as long as the export lasts.
+    /// The descriptor of the hidden folder, locked during the export.
     private let hold: Descriptor
     private let content: RootDirectory
     private var folders: FolderCache
 
-    /// Makes the hidden folder. Throws `MirrorError` with `usage` if something is at the path.
+    /// Makes the hidden folder. Throws `MirrorError` with `usage` if the path exists already.
     init(at path: String) throws {
         let hasSlash = path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/")
         let trimmed = hasSlash ? path.prefix(bytes: path.utf8.count - 1) : path
@@ -232,10 +234,10 @@ final class ExportFolder {
         folders = FolderCache(content)
     }
 
-    /// Makes a hidden folder and holds it.
+    /// Makes a hidden folder and locks it.
     ///
-    /// Until it is held, another export to the same path takes it for a leftover and removes it. Then
-    /// the next one gets another name.
+    /// Another export to the same path may remove the new folder as a leftover before the lock is
+    /// taken. Then the loop makes a folder with another name.
     private static func makeHidden(
         for name: String, in parent: Descriptor, path: String
     ) throws(Errno) -> (DirectoryEntry, Descriptor) {
@@ -246,7 +248,7 @@ final class ExportFolder {
             do throws(Errno) {
                 let hold = try hidden.open(O_RDONLY | O_DIRECTORY)
                 guard linux_flock(hold.number, LOCK_EX | LOCK_NB) == 0 else { continue }
-                // One that was removed before it was held has no name any more.
+                // A folder that was removed before it was locked has no name any more.
                 let inode = try hold.status(path: path).stamp.inode
                 if try hidden.status()?.stamp.inode == inode {
                     return (hidden, hold)
@@ -282,7 +284,8 @@ final class ExportFolder {
         }
     }
 
-    /// Copies a file of the tree, and compares the copy's digest with the row.
+    /// Copies a file of the tree into the folder. Throws if the copy's digest is not that of the
+    /// row.
     func add(
         _ record: IndexRecord, named name: String, from root: RootDirectory,
         isCancelled: () -> Bool
@@ -306,7 +309,7 @@ final class ExportFolder {
             target: target)
     }
 
-    /// Adds a text.
+    /// Adds a file with these bytes.
     func add(_ text: [UInt8], named name: String) throws {
         do throws(Errno) { try make(name, mode: 0o644).write(text, at: 0, path: name) } catch {
             throw MirrorError(error)
@@ -320,16 +323,17 @@ final class ExportFolder {
             .open(O_RDWR | O_CREAT | O_EXCL, mode: mode)
     }
 
-    /// Brings everything to the disk, and gives the folder its name.
+    /// Flushes all files to the disk, and gives the folder its final name.
     func promote() throws {
         do throws(Errno) {
-            // The descriptor is older than each write, so an error of any of them is reported.
+            // The descriptor was opened before all writes, so syncfs(2) reports an error of any of
+            // them.
             try retrying("syncfs", path) { linux_syncfs(content.descriptor.number) }
             try hidden.renameToFree(hidden.sibling(name))
             try hidden.folder.flush(path: path)
         } catch { throw ExportFolder.sentence(on: error, path: path) }
     }
 
-    /// Removes what was made so far.
+    /// Removes the hidden folder and its files.
     func remove() { try? hidden.removeTree() }
 }

@@ -6,10 +6,10 @@ struct DecisionLog: ~Copyable {
     private var log: RunLog
     /// The lines that are not yet written.
     private var lines = JSONWriter()
-    /// The requests of transfers under way that failed in passing.
+    /// The failed requests that were tried again, of transfers under way.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]
 
-    /// A log of a run of this plan.
+    /// Begins the log of a run of this plan.
     init(of run: String, _ plan: Plan, in root: RootDirectory) {
         self.plan = plan
         log = RunLog(of: run, in: root)
@@ -32,14 +32,14 @@ struct DecisionLog: ~Copyable {
         }
     }
 
-    /// Records a resource that was begun and not finished when the run ended.
+    /// Records a resource whose step was under way when the run ended.
     mutating func note(interrupted target: Target) {
         guard let position = plan.steps.position(of: target) else { return }
         let passing = failures.removeValue(forKey: target) ?? []
         add(PastDecision(interrupted: plan.steps[position], failures: passing))
     }
 
-    /// Ends the log.
+    /// Writes the last lines and closes the log.
     mutating func close() {
         write()
         log.close()

@@ -1,11 +1,11 @@
 internal import MirrorManifests
 internal import MirrorModel
 
-// Reads past runs back from the index and from their logs. Another version of mirror may have
-// written them: unknown members are ignored, and missing ones get defaults.
+// Reads past runs from the index and from their logs. Another version of mirror may have written
+// them: unknown members are ignored, and missing ones get defaults.
 
 extension PastRun {
-    /// A run from its row.
+    /// Reads a run from its row in the index.
     init(_ record: RunRecord) {
         self.init(id: record.id, startedAt: record.startedAt, endedAt: record.endedAt)
         summary = record.summary.flatMap {
@@ -15,7 +15,7 @@ extension PastRun {
 }
 
 extension Summary {
-    /// A summary from the members that it was written as.
+    /// Reads a summary from its JSON.
     fileprivate init(_ tree: JSONTree) {
         self.init()
         let number = { (key: String) in Int(tree[key]?.int ?? 0) }
@@ -38,7 +38,7 @@ extension Summary {
 }
 
 extension PastDecision {
-    /// A decision from a line of a run's log.
+    /// Reads a decision from a line of a run's log. Returns nil if the line is no decision.
     init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: ""),
             let target = tree["path"]?.string.flatMap({ try? Target($0) }),
@@ -66,7 +66,7 @@ extension PastDecision {
 }
 
 extension TransferTrace {
-    /// A trace from the members that it was written as; nil for null, and for times that no run has.
+    /// Reads a trace from its JSON. Returns nil for null, and for times that no run has.
     fileprivate init?(_ tree: JSONTree) {
         guard let began = tree["began"]?.int, let ended = tree["ended"]?.int, began >= 0,
             ended >= began
@@ -78,7 +78,7 @@ extension TransferTrace {
 }
 
 extension MirrorError {
-    /// An error from the members that it was written as; nil for null.
+    /// Reads an error from its JSON. Returns nil for null.
     fileprivate init?(_ tree: JSONTree) {
         guard let code = tree["code"]?.string else { return nil }
         self.init(FailureCode(rawValue: code), tree["message"]?.string ?? "")

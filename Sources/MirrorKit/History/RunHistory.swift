@@ -20,8 +20,8 @@ public struct RunHistory: Sendable {
 
     /// What the last runs decided about a target, the newest first.
     ///
-    /// A run that kept the file as it was decided nothing about it, and neither did one that ended
-    /// before the target's turn came. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    /// A run decides nothing about a target if it keeps the file as it is, or ends before the
+    /// target's step. Throws `MirrorError` with `inputOutput` or `indexNewer`.
     public func decisions(
         about target: Target
     ) async throws -> [(run: PastRun, decision: PastDecision)] {
@@ -42,10 +42,10 @@ public struct RunHistory: Sendable {
         }
     }
 
-    /// The files that the newest run with an end failed to bring up to date, or left stale, as far
-    /// as its log names them.
+    /// The files that the newest completed run failed to fetch or left stale.
     ///
-    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    /// The log of that run supplies the names, as far as it has them. Throws `MirrorError` with
+    /// `inputOutput` or `indexNewer`.
     ///
     /// - Parameter runs: the last runs, the newest first.
     public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
@@ -55,7 +55,7 @@ public struct RunHistory: Sendable {
             var troubles: [Target: Outcome] = [:]
             guard let root = view.root else { return troubles }
             RunLog.forEachLine(of: run.id, in: root) { line in
-                // Most lines of a long log are about files that arrived.
+                // Most lines of a long log are about files that arrived, so they are not parsed.
                 guard marks.contains(where: line.holds),
                     let decision = PastDecision(line: Array(line))
                 else { return }
@@ -67,7 +67,7 @@ public struct RunHistory: Sendable {
 
     private static let troubling = [Outcome.failed, .stale]
 
-    /// The newest of these runs that has an end, if files of it are not as they should be.
+    /// The newest completed run, if it has failed or stale files. Returns nil otherwise.
     private static func troubled(among runs: [PastRun]) -> PastRun? {
         guard let run = runs.first(where: { $0.summary != nil }),
             troubling.contains(where: { run.summary?[$0] ?? 0 > 0 })
@@ -79,10 +79,10 @@ public struct RunHistory: Sendable {
 // MARK: A report's runs
 
 extension RunHistory {
-    /// Bytes of logs that a report reads, the newest run's first.
+    /// The most bytes of logs that a report reads; the newest run's log is read first.
     private static let mostReported: Int64 = 64 << 20
 
-    /// Adds the last runs to a report, with what they decided. Blocks the calling thread.
+    /// Adds the last runs and their decisions to a report. Blocks the calling thread.
     static func add(to report: inout TreeReport, from view: TreeView) throws {
         guard let root = view.root, let index = view.index else { return }
         let records = try index.runs().suffix(TreeReport.mostRuns).reversed()
@@ -101,7 +101,7 @@ extension RunHistory {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether these bytes are somewhere among them.
+    /// Whether the slice contains these bytes as a run of neighbours.
     fileprivate func holds(_ bytes: [UInt8]) -> Bool {
         withUnsafeBufferPointer { line in
             guard let first = bytes.first, line.count >= bytes.count else { return false }

@@ -3,18 +3,19 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// What a run did with each resource, a line of JSON each: `.mirror/runs/<run>.jsonl`.
+/// What a run did with each resource, one line of JSON each, in `.mirror/runs/<run>.jsonl`.
 ///
-/// The log explains decisions to people. No decision depends on it, so it is not flushed. A crash
-/// may cut off a line, and a full disk ends only the log. A run that does nothing makes no log.
+/// The log explains decisions to people. No decision depends on the log, so it is not flushed. A
+/// crash may cut off a line. A full disk ends the log and not the run. A run that does nothing
+/// makes no log.
 struct RunLog: ~Copyable {
-    /// How many runs keep their logs.
+    /// The number of runs whose logs are kept.
     static let mostRuns = 30
-    /// Bytes after which a run's log takes no more lines.
+    /// The length in bytes at which a run's log ends.
     static let longest: Int64 = 64 << 20
 
     private static let folder = ".mirror/runs"
-    /// The number of bytes that are read at once, and that are gathered before they are written.
+    /// Bytes that are read at once, and bytes that are collected before a write.
     static let chunk = 64 << 10
 
     private let root: RootDirectory
@@ -23,13 +24,13 @@ struct RunLog: ~Copyable {
     private var length: Int64 = 0
     private var isOver = false
 
-    /// A log of a run, which is made with its first line.
+    /// Prepares a run's log. Its file is created with the first line.
     init(of run: String, in root: RootDirectory) {
         self.root = root
         name = run + ".jsonl"
     }
 
-    /// Removes the logs of all runs but the latest.
+    /// Removes the logs of all runs but the latest `mostRuns`.
     mutating func close() {
         guard file != nil else { return }
         let names = (try? RunLog.names(in: root)) ?? []
@@ -37,7 +38,7 @@ struct RunLog: ~Copyable {
         for name in names.dropLast(RunLog.mostRuns) { unlinkat(folder.number, name, 0) }
     }
 
-    /// Adds lines with their line breaks.
+    /// Adds lines, which include their line breaks.
     mutating func add(_ lines: [UInt8]) {
         guard !isOver, !lines.isEmpty else { return }
         do throws(Errno) {
@@ -57,12 +58,12 @@ struct RunLog: ~Copyable {
         return Descriptor(
             owning: try retrying("openat", name) {
                 let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC
-                // Paths and sources are for the owner of the tree only.
+                // Only the owner of the tree may see paths and sources.
                 return linux_openat(folder.number, name, flags, 0o600)
             })
     }
 
-    /// The names of all logs, the earliest run first; names of runs sort by time.
+    /// The names of all logs, the earliest run first, because names of runs sort by time.
     private static func names(in root: RootDirectory) throws(Errno) -> [String] {
         let folder = try root.openFolder(RunLog.folder)
         return try folder.names(path: RunLog.folder, containing: ".jsonl").sorted()
@@ -70,9 +71,10 @@ struct RunLog: ~Copyable {
 }
 
 extension RunLog {
-    /// Passes the whole lines of a run's log to the body; returns how many bytes were read.
+    /// Calls the closure with each whole line of a run's log; returns the number of bytes that were
+    /// read.
     ///
-    /// A log that is not there, or that cannot be read to its end, has fewer lines.
+    /// A missing log has no lines. A log that cannot be read to its end has fewer.
     @discardableResult
     static func forEachLine(
         of run: String, in root: RootDirectory, _ body: (ArraySlice<UInt8>) -> Void

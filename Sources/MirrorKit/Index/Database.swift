@@ -3,22 +3,22 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// One connection to an SQLite database, with the statements that were prepared on it.
+/// One connection to an SQLite database, with its prepared statements.
 ///
-/// The connection keeps statements by their text and finalizes them when it closes, so none
-/// outlives it. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
+/// The connection keeps each statement by its text, and finalizes all of them when it closes. It is
+/// opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
 struct Database: ~Copyable, @unchecked Sendable {
     // A connection may move between threads as long as one thread uses it at a time. A ~Copyable
     // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// The folder that the file's path leads through; SQLite may look paths up until it closes.
+    /// The folder that the file's path leads through. SQLite may look up paths until it closes.
     private let folder: Descriptor?
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
-    /// How long a statement waits for another connection, in milliseconds.
+    /// How long a statement waits for a lock of another connection, in milliseconds.
     private static let longestWait: Int32 = 10_000
-    /// How long a checkpoint holds writers back for readers, in milliseconds.
+    /// How long a checkpoint that waits for readers blocks writers, in milliseconds.
     private static let longestHold: Int32 = 100
 
     /// Opens a file, or `:memory:`; `flags` are those of sqlite3_open_v2.
@@ -32,7 +32,7 @@ struct Database: ~Copyable, @unchecked Sendable {
             throw IndexError(code: code, words: "out of memory")
         }
         guard code == SQLITE_OK else {
-            // What was returned does not say whether the disk failed a read.
+            // The result of sqlite3_open_v2 does not say whether the disk failed a read.
             let code = sqlite3_extended_errcode(handle)
             let words = String(cString: sqlite3_errmsg(handle))
             sqlite3_close_v2(handle)
@@ -91,7 +91,7 @@ struct Database: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Runs one statement, and passes its rows to a closure until that returns false.
+    /// Runs one statement and passes its rows to a closure until the closure returns false.
     private mutating func stepping(
         _ sql: String, _ bind: (inout Binder) -> Void, each: (inout Row) throws(IndexError) -> Bool
     ) throws(IndexError) {
@@ -103,7 +103,7 @@ struct Database: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// The first row of a statement, read by a closure; nil when there is none.
+    /// The first row of a statement, as a closure reads it. Returns nil if there is no row.
     mutating func first<Value>(
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
         read: (inout Row) throws(IndexError) -> Value
@@ -116,7 +116,7 @@ struct Database: ~Copyable, @unchecked Sendable {
         return value
     }
 
-    /// All rows of a statement, each read by a closure.
+    /// All rows of a statement, as a closure reads them.
     mutating func all<Value>(
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
         read: (inout Row) throws(IndexError) -> Value
@@ -128,7 +128,7 @@ struct Database: ~Copyable, @unchecked Sendable {
         return values
     }
 
-    /// The one integer that a statement gives.
+    /// The integer in the first row of a statement. Returns 0 if there is no row.
     mutating func number(_ sql: String) throws(IndexError) -> Int64 {
         try first(sql) { (row: inout Row) throws(IndexError) in try row.int() } ?? 0
     }
@@ -136,7 +136,7 @@ struct Database: ~Copyable, @unchecked Sendable {
     /// A number that changes with each commit of another connection.
     mutating func changeCount() throws(IndexError) -> Int64 { try number("PRAGMA data_version") }
 
-    /// Binds a statement, whose rows `step` then visits.
+    /// Binds the values of a statement; `step` then visits its rows.
     ///
     /// The statement lives as long as the connection.
     mutating func start(
@@ -150,7 +150,7 @@ struct Database: ~Copyable, @unchecked Sendable {
         return statement
     }
 
-    /// Moves to the next row of a statement; false after the last.
+    /// Moves to the next row of a statement. Returns false after the last row.
     func step(_ statement: OpaquePointer) throws(IndexError) -> Bool {
         let code = sqlite3_step(statement)
         if code == SQLITE_ROW { return true }
@@ -164,8 +164,9 @@ struct Database: ~Copyable, @unchecked Sendable {
 
     /// Copies the write-ahead log into the database file (sqlite3_wal_checkpoint_v2).
     ///
-    /// A reader may hold an old state of the database for minutes. It is waited for no longer than
-    /// `longestHold`: then only what it does not need is copied, and a later checkpoint does the rest.
+    /// A reader may hold an old state of the database for minutes. The checkpoint waits for readers
+    /// at most `longestHold`. It then copies only what no reader needs, and a later checkpoint
+    /// copies the rest.
     func checkpoint(mode: Int32) throws(IndexError) {
         sqlite3_busy_timeout(handle, Database.longestHold)
         defer { sqlite3_busy_timeout(handle, Database.longestWait) }
@@ -204,22 +205,22 @@ struct Database: ~Copyable, @unchecked Sendable {
 
 /// Puts values into a statement's parameters, one after another. SQLite copies text and bytes.
 struct Binder {
-    /// The first result that was not SQLITE_OK.
+    /// The first result that was not SQLITE_OK, else SQLITE_OK.
     private(set) var result = SQLITE_OK
     private let statement: OpaquePointer
     private var index: Int32 = 0
 
-    /// Binds a statement's parameters from the first on.
+    /// Begins with the statement's first parameter.
     init(statement: OpaquePointer) { self.statement = statement }
 
-    /// Binds an integer, or NULL.
+    /// Binds an integer; nil becomes NULL.
     mutating func add(_ value: Int64?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
         note(sqlite3_bind_int64(statement, index, value))
     }
 
-    /// Binds text, or NULL.
+    /// Binds text; nil becomes NULL.
     mutating func add(_ value: String?) {
         index += 1
         guard var value else { return note(sqlite3_bind_null(statement, index)) }
@@ -231,7 +232,7 @@ struct Binder {
         note(code)
     }
 
-    /// Binds bytes, or NULL.
+    /// Binds bytes; nil becomes NULL.
     mutating func add(_ value: [UInt8]?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
@@ -246,15 +247,15 @@ struct Binder {
     }
 }
 
-/// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
+/// Reads the columns of a row, one after another. A value of the wrong kind means a damaged index.
 struct Row {
     private let statement: OpaquePointer
     private var index: Int32 = -1
 
-    /// Reads from the first column on.
+    /// Begins with the row's first column.
     init(statement: OpaquePointer) { self.statement = statement }
 
-    /// The next column, an integer or NULL.
+    /// Reads the next column as an integer. Returns nil for NULL.
     mutating func optionalInt() throws(IndexError) -> Int64? {
         switch advance() {
         case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
@@ -263,7 +264,7 @@ struct Row {
         }
     }
 
-    /// The next column, text in sound UTF-8 or NULL.
+    /// Reads the next column as valid UTF-8 text. Returns nil for NULL.
     mutating func optionalText() throws(IndexError) -> String? {
         switch advance() {
         case SQLITE_NULL: return nil
@@ -278,7 +279,7 @@ struct Row {
         }
     }
 
-    /// The next column, bytes or NULL.
+    /// Reads the next column as bytes. Returns nil for NULL.
     mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
         switch advance() {
         case SQLITE_NULL: return nil
@@ -290,25 +291,25 @@ struct Row {
         }
     }
 
-    /// The next column, an integer.
+    /// Reads the next column as an integer. Throws for NULL.
     mutating func int() throws(IndexError) -> Int64 {
         guard let value = try optionalInt() else { throw nonsense() }
         return value
     }
 
-    /// The next column, text.
+    /// Reads the next column as text. Throws for NULL.
     mutating func text() throws(IndexError) -> String {
         guard let value = try optionalText() else { throw nonsense() }
         return value
     }
 
-    /// The next column, bytes.
+    /// Reads the next column as bytes. Throws for NULL.
     mutating func blob() throws(IndexError) -> [UInt8] {
         guard let value = try optionalBlob() else { throw nonsense() }
         return value
     }
 
-    /// The error for a value that cannot be, in the column that was read last.
+    /// The error for an impossible value in the column that was read last.
     func nonsense() -> IndexError {
         let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
         return .damaged("a row has no sound \(name)")

@@ -8,9 +8,9 @@ private let replacement = """
     UPDATE files SET (\(Schema.recordColumns)) = (\(Schema.recordParameters)) WHERE path = ?1
     """
 
-/// Rows of `files` and `uses`: what mirror put where.
+/// Rows of `files` and `uses`: the files that mirror put in the tree, and when they were used.
 extension Database {
-    /// The record of a target.
+    /// The record of a target. Returns nil if the target has no row.
     mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
         try first(Schema.records + " WHERE path = ?") {
             $0.add(target.path)
@@ -32,7 +32,7 @@ extension Database {
     mutating func files(
         beneath folder: String
     ) throws(IndexError) -> [(path: String, owners: Owners, stamp: FileStamp)] {
-        // `0` follows `/`.
+        // `0` is the byte after `/`, so it ends the range of paths in the folder.
         try all(
             """
             SELECT path, owner, size, modified, changed, inode FROM files
@@ -46,7 +46,7 @@ extension Database {
         }
     }
 
-    /// The first targets whose paths' bytes are not less than a text's, in their order.
+    /// The first targets whose paths are not less than a text, in the order of their bytes.
     mutating func targets(from path: String, limit: Int)
         throws(IndexError) -> [Target]
     {
@@ -58,23 +58,24 @@ extension Database {
         }
     }
 
-    /// Writes a record in the place of the one that the target had, with another stamp where one is given.
+    /// Writes a record, and replaces the target's earlier one. A given stamp replaces the record's
+    /// stamp.
     mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
         try execute(insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
     }
 
-    /// Writes a record in the place of the one that the target has, with this stamp.
+    /// Replaces the existing record of a target, with this stamp.
     ///
-    /// Returns false, and writes nothing, when the target has none.
+    /// Returns false, and writes nothing, if the target has no record.
     mutating func replace(_ record: IndexRecord, stamp: FileStamp)
         throws(IndexError) -> Bool
     {
         try execute(replacement) { $0.add(record, stamp: stamp) } > 0
     }
 
-    /// Notes in the record of a target that its source has confirmed it.
+    /// Notes in a target's record when a server confirmed the file, and how long it stays fresh.
     ///
-    /// Returns false, and writes nothing, when the target has none.
+    /// Returns false, and writes nothing, if the target has no record.
     mutating func confirm(
         _ target: Target, at now: Instant, freshUntil: Instant?
     ) throws(IndexError) -> Bool {
@@ -106,18 +107,19 @@ extension Database {
         }
     }
 
-    /// Forgets a target.
+    /// Removes the rows of a target.
     mutating func removeRecord(of target: Target) throws(IndexError) {
         try removeRecord(path: target.path)
     }
 
-    /// Forgets the target with a path.
+    /// Removes the rows of the target with this path.
     mutating func removeRecord(path: String) throws(IndexError) {
         try execute("DELETE FROM files WHERE path = ?") { $0.add(path) }
         try execute("DELETE FROM uses WHERE path = ?") { $0.add(path) }
     }
 
-    /// Notes that a target was used, for eviction.
+    /// Notes when a target was last used. Eviction removes the files first that were used longest
+    /// ago.
     mutating func noteUse(of target: Target, at instant: Instant) throws(IndexError) {
         try execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
             $0.add(target.path)
@@ -187,26 +189,26 @@ extension Row {
             promotedAt: promotedAt, confirmedAt: confirmedAt, freshUntil: freshUntil)
     }
 
-    /// The columns `size`, `modified`, `changed` and `inode`.
+    /// Reads the columns `size`, `modified`, `changed` and `inode`.
     mutating func stamp() throws(IndexError) -> FileStamp {
         FileStamp(
             size: try int(), modified: try int(), changed: try int(),
             inode: UInt64(bitPattern: try int()))
     }
 
-    /// A column that holds a target.
+    /// Reads a column that holds a target.
     mutating func target() throws(IndexError) -> Target {
         let path = try text()
         do throws(TargetError) { return try Target(path) } catch { throw nonsense() }
     }
 
-    /// A column that holds a digest of a known algorithm.
+    /// Reads a column that holds a digest of the given algorithm.
     mutating func digest(_ algorithm: DigestAlgorithm) throws(IndexError) -> Digest {
         guard let digest = Digest(algorithm, bytes: try blob()) else { throw nonsense() }
         return digest
     }
 
-    /// Two columns: an algorithm's name and a digest, or NULL and NULL.
+    /// Reads two columns: an algorithm's name and a digest. Returns nil if both are NULL.
     mutating func namedDigest() throws(IndexError) -> Digest? {
         guard let name = try optionalText() else {
             if try optionalBlob() != nil { throw nonsense() }
@@ -216,7 +218,7 @@ extension Row {
         return try digest(algorithm)
     }
 
-    /// A column that holds a time in milliseconds, or NULL.
+    /// Reads a time in milliseconds. Returns nil for NULL.
     mutating func optionalInstant() throws(IndexError) -> Instant? {
         try optionalInt().map { Instant(milliseconds: $0) }
     }
@@ -245,7 +247,7 @@ extension Row {
         return Validators(entityTag: tag, lastModified: date, strong: strong)
     }
 
-    /// A column that holds an entity tag, or NULL.
+    /// Reads an entity tag. Returns nil for NULL.
     mutating func entityTag() throws(IndexError) -> EntityTag? {
         guard let text = try optionalText() else { return nil }
         guard let tag = EntityTag(text) else { throw nonsense() }

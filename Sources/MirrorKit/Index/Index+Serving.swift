@@ -1,13 +1,14 @@
 internal import MirrorModel
 
-/// The rows of files as a server of the tree asks for them: few columns, and one answer a call.
+/// Queries for a server of the tree: they read few columns of the rows of files, one query a call.
 extension Index {
     private static let servedColumns = "path, size, modified, changed, inode, sha256, media_type"
-    /// Of so many files with the same bytes one is expected to be as it was put there. A tree may have
-    /// a hundred thousand empty files.
+    /// The most files of one digest that a query returns. At least one is expected to be unchanged.
+    ///
+    /// A tree may have a hundred thousand empty files.
     private static let mostCopies = 64
 
-    /// What the index knows of a target's file.
+    /// What the index knows of a target's file. Returns nil if the target has no row.
     func servedFile(at target: Target) throws(MirrorError) -> ServedFile? {
         try reading { (database: inout Database) throws(IndexError) in
             try database.first("SELECT \(Index.servedColumns) FROM files WHERE path = ?") {
@@ -18,7 +19,7 @@ extension Index {
         }
     }
 
-    /// The versions that a promotion is about to put at a target, or has put there without saying so yet.
+    /// The versions that unfinished promotions give a target; each may be in place already.
     func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
         try reading { (database: inout Database) throws(IndexError) in
             try database.all("SELECT \(Index.servedColumns) FROM intents WHERE path = ?") {
@@ -29,7 +30,9 @@ extension Index {
         }
     }
 
-    /// The files with a digest whose paths are in one of the ranges: from the first to before the last.
+    /// The files with a digest whose paths are in a range: from `from` up to, not including, `to`.
+    ///
+    /// Returns at most 64 files.
     func servedFiles(
         with sha256: Digest, in ranges: [(from: String, to: String?)]
     ) throws(MirrorError) -> [ServedFile] {
@@ -55,15 +58,16 @@ extension Index {
         }
     }
 
-    /// The next files under a folder in the order of their paths' bytes, at most so many.
+    /// The next files under a folder in the order of their paths' bytes, at most `most`.
     ///
     /// - Parameters:
-    ///   - folder: the folder's path with the slash at its end; empty for all.
-    ///   - start: where to begin; its own path, too, if `isIncluded`.
+    ///   - folder: the folder's path with the slash at its end; empty for all files.
+    ///   - start: the path to begin at; the result has this path too if `isIncluded`.
     func servedFiles(
         beneath folder: String, from start: String, isIncluded: Bool, most: Int64
     ) throws(MirrorError) -> [ServedFile] {
-        // The byte behind the slash bounds what begins with the folder's path.
+        // "0" is the byte after "/", so it ends the range of paths that begin with the folder's
+        // path.
         let end = folder.isEmpty ? "" : " AND path < ?"
         let sign = isIncluded ? ">=" : ">"
         let sql = """

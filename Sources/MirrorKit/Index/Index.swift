@@ -3,32 +3,36 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The index: what mirror knows of each target, part and run; SQLite behind a mutex.
+/// The index: what mirror knows of each target, part and run, in SQLite behind a mutex.
 ///
-/// Any thread may read and write; calls are short. A commit reaches the write-ahead log, and the disk only
-/// where a promise depends on it (`write(durably:_:)`). A crash of the machine loses the commits behind the
-/// last durable one, in order from the end, and never half of one.
+/// Any thread may read and write; calls are short. Each commit reaches the write-ahead log. A
+/// commit reaches the disk only where a promise depends on it (`write(durably:_:)`). A crash of the
+/// machine loses the commits after the last durable one. Each commit survives whole or not at all,
+/// and none survives without the commits before it.
 final class Index: Sendable {
-    /// How further connections are opened; nil for an index that is not on disk.
+    /// How further connections are opened. `nil` means that the index is only in memory.
     private let location: IndexLocation?
     private let connection: Mutex<Database>
-    /// Whether another connection can read while a commit waits for the disk: a write-ahead log is there.
+    /// Whether the index has a write-ahead log. Then another connection can read while a commit waits
+    /// for the disk.
     private let readsBesideCommits: Bool
-    /// A connection for what runs read; nil until they do.
+    /// The connection that runs read with. `nil` until a run first reads.
     private let runsConnection = Mutex<Database?>(nil)
     private let damage: IndexDamage
     private let isWriter: Bool
     private let isClosed = Atomic<Bool>(false)
-    /// Whether the log's name is on the disk.
+    /// Whether the name of the write-ahead log is on the disk.
     private let isLogNamed = Atomic<Bool>(false)
-    /// The pages that the log may gather, of SQLite's usual 4 KiB.
+    /// The number of pages in the log that starts a checkpoint, at SQLite's usual 4 KiB a page.
     private static let pagesToCheckpoint = 2048
-    /// The pages in the log at which it is carried into the database the next time. A reader may keep the log
-    /// from beginning again, and then each commit would try.
+    /// The number of pages in the log that starts the next checkpoint.
+    ///
+    /// A reader may keep the log from starting over. With a fixed limit, each commit would then try
+    /// a checkpoint.
     private let nextCheckpoint = Atomic(Index.pagesToCheckpoint)
-    /// Whether rows that a plan has read are still those of the index.
+    /// Says whether the rows that a plan has read are still the rows of the index.
     let rows = RowsState()
-    /// A sentence for people when it was found damaged; nil otherwise.
+    /// A sentence for the user if the index was found damaged when it was opened, else nil.
     let notice: String?
 
     init(
@@ -48,15 +52,16 @@ final class Index: Sendable {
         if !isClosed.load(ordering: .acquiring), let location { location.file.noteClosed() }
     }
 
-    /// Whether it shows what other processes write.
+    /// Whether this index shows what other processes write.
     var isLive: Bool { location?.isLive ?? false }
 
-    /// Whether reading it showed damage, certain or not.
+    /// Whether a read of the index showed damage, certain or not.
     var hasSeenDamage: Bool { damage.isSeen }
 
-    /// Reads with the writing connection, so that it sees what was written.
+    /// Reads with the connection that writes, so the closure sees all that was written.
     ///
-    /// Only the store calls this and `write`; the other methods are a session's, one call each.
+    /// The parts, the promotion and the recovery call this and `write` directly. The session and
+    /// the run use the methods of the extensions below, which call these two.
     func read<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
@@ -66,10 +71,10 @@ final class Index: Sendable {
         }
     }
 
-    /// Reads with a connection of its own, which does not wait for a commit that waits for the disk.
+    /// Reads with a connection of its own, which does not wait for a commit that waits for the
+    /// disk.
     ///
-    /// It sees every commit that has returned. Where the index has no write-ahead log, or the process
-    /// has no descriptor left, it reads with the writing connection instead.
+    /// The closure sees every commit that has returned.
     private func readingBesideCommits<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
@@ -97,17 +102,18 @@ final class Index: Sendable {
         return try reading(body)
     }
 
-    /// Runs one transaction: all that the closure writes, or nothing.
+    /// Runs one transaction: the index gets all that the closure writes, or nothing.
     ///
-    /// - Parameter durably: whether it is on the disk before the call returns, with all commits before it
-    ///   (`PRAGMA synchronous`). An error of that flush is final.
+    /// - Parameter durably: whether this commit and all earlier ones are on the disk before the
+    ///   call returns (`PRAGMA synchronous`). An error of that flush is final.
     func write<Value: Sendable>(
         durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         let (value, pages) = try connection.withLock { database throws(IndexError) in
             try damage.refuseIfLost()
             do throws(IndexError) {
-                // In WAL mode the same as FULL; in others the journal's end lasts too.
+                // EXTRA equals FULL in WAL mode. In other modes it also makes the end of the
+                // journal durable.
                 if durably { try database.run("PRAGMA synchronous = EXTRA") }
                 try database.run("BEGIN IMMEDIATE")
                 let value = try body(&database)
@@ -116,7 +122,8 @@ final class Index: Sendable {
                 if durably { try database.run("PRAGMA synchronous = NORMAL") }
                 return (value, database.pagesInLog)
             } catch {
-                // SQLite has rolled back by itself after some errors; then this one does nothing.
+                // SQLite has already rolled back after some errors; then this statement has no
+                // effect.
                 try? database.run("ROLLBACK")
                 try? database.run("PRAGMA synchronous = NORMAL")
                 throw damage.noted(error)
@@ -126,10 +133,11 @@ final class Index: Sendable {
         return value
     }
 
-    /// Carries a long log into the database, over a connection of its own: others need not wait for it.
+    /// Copies a long log into the database, over a second connection, so that no other call waits.
     ///
-    /// The commit before it stands, so an error ends no transaction. One that is final refuses the next
-    /// write; where the database finds no room to grow, the log goes on.
+    /// The commit before the checkpoint stands, so an error here ends no transaction. A final error
+    /// makes the next write fail. If the disk has no room for the database to grow, the log grows
+    /// instead.
     private func checkpoint(_ pages: Int) {
         if pages < Index.pagesToCheckpoint {
             return nextCheckpoint.store(Index.pagesToCheckpoint, ordering: .relaxed)
@@ -138,7 +146,7 @@ final class Index: Sendable {
         nextCheckpoint.store(pages + Index.pagesToCheckpoint, ordering: .relaxed)
         do throws(IndexError) {
             var other = try location.connect()
-            // A connection that has read nothing does not know that there is a log.
+            // A connection that has not read yet does not know that there is a log.
             _ = try other.number("PRAGMA user_version")
             try other.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
         } catch {
@@ -146,8 +154,10 @@ final class Index: Sendable {
         }
     }
 
-    /// Flushes the folder of the log, once: SQLite only calls fdatasync(2) for it, which need not write a new
-    /// name, and ignores its error (`unixSync` in os_unix.c).
+    /// Flushes the folder of the log, once in the life of the index.
+    ///
+    /// SQLite only calls fdatasync(2) for the folder and ignores its error (`unixSync` in
+    /// os_unix.c). fdatasync(2) need not write a new name.
     private func nameLog() throws(IndexError) {
         guard let location, !isLogNamed.exchange(true, ordering: .acquiringAndReleasing) else {
             return
@@ -157,7 +167,7 @@ final class Index: Sendable {
         }
     }
 
-    /// A walk over the rows from a path on.
+    /// Returns a cursor over the rows whose paths are not less than `start`.
     private func cursor(
         _ sql: String = ProjectionCursor.rows, from start: String
     ) throws(MirrorError) -> ProjectionCursor {
@@ -169,10 +179,10 @@ final class Index: Sendable {
         } catch { throw damage.noted(error).mirrorError }
     }
 
-    /// Carries the log into the database file and removes it. Calls after this one fail.
+    /// Copies the log into the database file and removes the log. Later calls of the index fail.
     ///
-    /// A damaged index stays: the next run finds it marked, moves it aside, and says so. Where it cannot be
-    /// marked, it is moved aside now.
+    /// A damaged index stays in place: the next run finds its mark, moves the index aside and
+    /// reports it. If the mark cannot be written, this call moves the index aside.
     func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         runsConnection.withLock { $0 = nil }
@@ -200,8 +210,7 @@ final class Index: Sendable {
     }
 }
 
-/// The questions of a session to the index: one call each, errors as callers of the library see
-/// them.
+/// Queries of the index for a session: one transaction a call. They throw `MirrorError`.
 extension Index {
     /// The parts of a target.
     func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
@@ -217,8 +226,9 @@ extension Index {
         }
     }
 
-    /// The records of targets, in the order of the list. One transaction reads them all, because its
-    /// locks cost more than the rows.
+    /// The records of targets, in the order of the list.
+    ///
+    /// One transaction reads all of them, because its locks cost more than the rows.
     func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
         if targets.isEmpty { return [] }
         return try readingBesideCommits { (database: inout Database) throws(IndexError) in
@@ -237,9 +247,10 @@ extension Index {
         }
     }
 
-    /// The first targets that begin with a text, in the order of their paths' bytes.
+    /// The first `limit` targets whose paths begin with a text, in the order of their paths' bytes.
     ///
-    /// They are those of files that the index knows, and of files that were left out for room.
+    /// The targets are of files that the index knows, and of files that were left out for lack of
+    /// space.
     func targets(
         beginningWith text: String, limit: Int
     ) throws(MirrorError) -> [Target] {
@@ -262,15 +273,17 @@ extension Index {
         }
     }
 
-    /// The files that were left out of Caches or tmp for room, in the order of their paths' bytes.
+    /// The files left out of Caches or tmp for lack of space, in the order of their paths' bytes.
     func evictedFiles() throws(MirrorError) -> [EvictedFile] {
         try reading { (database: inout Database) throws(IndexError) in
             try database.evictedFiles()
         }
     }
 
-    /// The versions that promotions are about to put in place, or have put there without a row as yet,
-    /// and the folders of sets that they exchange.
+    /// The promotions that are under way or were interrupted.
+    ///
+    /// `records`: the version that each promotion gives its target; the file may have its final
+    /// name already. `folders`: the folders of sets that promotions exchange as a whole.
     func unfinishedPromotions() throws(MirrorError) -> (
         records: [IndexRecord], folders: [String]
     ) {
@@ -282,19 +295,20 @@ extension Index {
         }
     }
 
-    /// The account of the budget; nil if no run had one yet.
+    /// The account of the budget. Returns nil if no run has had a budget.
     func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in
             try database.budgetAccount()
         }
     }
 
-    /// A walk over the rows from a path on, in the order of their paths' bytes.
+    /// Returns a cursor over the rows whose paths are not less than `start`, in the order of their
+    /// bytes.
     func projectionCursor(from start: String) throws(MirrorError) -> ProjectionCursor {
         try cursor(from: start)
     }
 
-    /// A walk over the rows of an area and those behind it, which knows when each file was last used.
+    /// Returns a cursor from an area's first row on that also reads when each file was last used.
     func cursorOfUses(in area: Area) throws(MirrorError) -> ProjectionCursor {
         try cursor(ProjectionCursor.rowsWithUse, from: area.rawValue + "/")
     }
@@ -306,7 +320,7 @@ extension Index {
         }
     }
 
-    /// The target whose name a server chose and the first success fixed; nil before.
+    /// The target whose name a server chose. Returns nil until a first success has fixed the name.
     func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
         try readingBesideCommits { (database: inout Database) throws(IndexError) in
             try database.serverName(of: key)
@@ -339,10 +353,10 @@ extension Index {
     }
 }
 
-/// The changes that a session makes to the index: one transaction a call, errors as callers of the
-/// library see them.
+/// Changes that a session makes to the index: one transaction a call. They throw `MirrorError`.
 ///
-/// Where rows of files change, a run is told that those that its plan has may be others (`RowsState`).
+/// A method that changes rows of files also changes the mark in `rows` (`RowsState`). A run under
+/// way then no longer relies on the rows that its plan read.
 extension Index {
     /// Notes that a target was used.
     func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
@@ -359,7 +373,7 @@ extension Index {
         }
     }
 
-    /// Remembers files that are left out now, and forgets those that come back.
+    /// Remembers files that are now left out for lack of space, and forgets readmitted files.
     func note(
         evicted: [EvictedFile], readmitted: [Target]
     ) throws(MirrorError) {
@@ -370,7 +384,7 @@ extension Index {
         }
     }
 
-    /// Adds bytes to what has been spent of the budget since a period began, by whatever run; returns all of it.
+    /// Adds bytes to what all runs have spent of the budget since `start`; returns the new account.
     func charge(_ bytes: Int64, since start: Instant) throws(MirrorError) -> BudgetAccount {
         try writing { (batch: inout Database) throws(IndexError) in
             try batch.chargeBudget(bytes, since: start)
@@ -387,14 +401,14 @@ extension Index {
 
     /// Remembers manifests in one transaction.
     ///
-    /// - Parameter durably: whether that is on the disk before the call returns.
+    /// - Parameter durably: whether the commit is on the disk before the call returns.
     func put(_ manifests: [ManifestRecord], durably: Bool = false) throws(MirrorError) {
         try writing(durably: durably) { (batch: inout Database) throws(IndexError) in
             for manifest in manifests { try batch.put(manifest) }
         }
     }
 
-    /// Forgets a manifest, durably; what only it owned loses its row.
+    /// Forgets a manifest, durably. Targets that only this manifest owned lose their rows.
     func forgetManifest(named name: String) throws(MirrorError) {
         try changingRows(durably: true) { (batch: inout Database) throws(IndexError) in
             try batch.release(allOf: name)
@@ -402,7 +416,7 @@ extension Index {
         }
     }
 
-    /// Gives all that manifests own to their new names.
+    /// Makes each new name the owner of all targets that its old name owned.
     func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
         guard !names.isEmpty else { return }
         let names = names.map { [$0.old, $0.new] }
@@ -411,7 +425,7 @@ extension Index {
         }
     }
 
-    /// Writes the remaining owners of targets that other manifests have released.
+    /// Writes the remaining owners of targets after manifests have released them.
     func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
         guard !owners.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
@@ -442,23 +456,26 @@ extension Index {
     }
 }
 
-/// Whether rows that a plan has read are still those of the index.
+/// Says whether the rows that a plan has read are still the rows of the index.
 ///
-/// A run may rely on them while it is the only one that changes rows, and nothing has changed them since
-/// they were read.
+/// A run may rely on the rows of its plan on two conditions. It is the only run that changes rows,
+/// and nothing has changed the rows since the plan read them.
 final class RowsState: Sendable {
     private static let lastMark = Atomic(0)
-    /// The mark differs from all others of the process; `runs` are under way.
+    /// `mark`: a number that no other state of this process has had; `runs`: the runs under way.
     private let state = Mutex((mark: RowsState.freshMark(), runs: 0))
 
     private static func freshMark() -> Int {
         lastMark.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// What a plan notes before it reads rows; nil while a run may change them.
+    /// A plan notes this mark before it reads rows. `nil` means that a run under way may change
+    /// rows.
     var mark: Int? { state.withLock { $0.runs == 0 ? $0.mark : nil } }
 
-    /// Notes that a run begins. Returns its mark if the rows are those of the mark that its plan has.
+    /// Notes that a run begins, and returns the run's own mark.
+    ///
+    /// Returns nil if another run is under way, or if rows changed after its plan noted `planned`.
     func beginRun(since planned: Int?) -> Int? {
         state.withLock { state in
             let areSame = state.runs == 0 && state.mark == planned
@@ -476,10 +493,10 @@ final class RowsState: Sendable {
         }
     }
 
-    /// Notes that rows change otherwise; before they do, and after.
+    /// Notes a change of rows by other code than a run; called before the change and after.
     func change() { state.withLock { $0.mark = RowsState.freshMark() } }
 
-    /// Whether the rows are still those of a mark, but for what its own run changed.
+    /// Whether no code but the run with this mark has changed rows since that run began.
     func areThose(of mark: Int?) -> Bool {
         guard let mark else { return false }
         return state.withLock { $0.mark == mark }

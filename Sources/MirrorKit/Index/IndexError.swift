@@ -5,27 +5,29 @@ internal import Synchronization
 
 /// Why the index could not be read or written.
 enum IndexError: Error, Hashable {
-    /// The file's bytes, or a row's values, are damaged; the words name the damage.
+    /// The file's bytes, or a row's values, are damaged. The text says what is damaged.
     case damaged(String)
-    /// SQLite reports damage. It sometimes reports the same for bytes that it could not read, so
-    /// this is damage only if a second look finds it too.
+    /// SQLite reports damage, perhaps only because the disk failed a read.
+    ///
+    /// The report counts as damage only if a second check finds it too.
     case doubtful(String)
-    /// It has this schema version, and a newer mirror wrote it.
+    /// A newer mirror wrote the index, with this schema version.
     case newer(version: Int64)
-    /// An earlier mirror wrote it, with other tables.
+    /// An earlier mirror wrote the index, with other tables.
     case former
-    /// SQLite could not flush its log or the database. That is final: a second flush would not report it again.
+    /// SQLite could not flush its log or the database.
+    ///
+    /// The error is final: a second flush would not report the lost bytes again.
     case unflushed(Errno)
-    /// SQLite gave this result code and these words.
+    /// SQLite failed with this result code and this message.
     case database(code: Int32, words: String)
-    /// A call of the system on one of its files failed.
+    /// A system call on a file of the index failed.
     case file(Errno)
 
-    /// Sorts a result code of SQLite: damage is what a rebuild cures.
+    /// Sorts a result code of SQLite. Damage is what a new index cures.
     init(code: Int32, words: String) {
         switch code & 0xFF {
-        // All statements are fixed texts, so an error in one means that the stored schema is
-        // another one.
+        // All statements are fixed texts, so an error in one means that the stored schema differs.
         case SQLITE_ERROR: self = .damaged(words)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .doubtful(words)
         default: self = .database(code: code, words: words)
@@ -35,24 +37,26 @@ enum IndexError: Error, Hashable {
     /// SQLite's codes for a read that the disk failed (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
     static let unreadable: [Int32] = [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8]
 
-    /// SQLite's codes for a full disk: no room for a page, or for more of the shared memory beside
-    /// the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    /// SQLite's codes for a full disk (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    ///
+    /// Either there is no room for a page, or none for more of the shared memory beside the log.
     static let full: [Int32] = [SQLITE_FULL, SQLITE_IOERR | 19 << 8]
 
-    /// Whether there was no room for what SQLite writes, or it could not be written (SQLITE_IOERR_WRITE):
-    /// that says nothing about the bytes that it read.
+    /// Whether SQLite had no room to write, or could not write (SQLITE_IOERR_WRITE).
+    ///
+    /// Such an error says nothing about the bytes that SQLite read.
     var isUnwritable: Bool {
         guard case .database(let code, _) = self else { return false }
         return IndexError.full.contains(code) || code == SQLITE_IOERR | 3 << 8
     }
 
-    /// Whether the disk failed a read, which says nothing about the bytes.
+    /// Whether the disk failed a read. Such an error says nothing about the bytes.
     var isUnreadable: Bool {
         guard case .database(let code, _) = self else { return false }
         return IndexError.unreadable.contains(code)
     }
 
-    /// The damage that was found, certain or not; nil for any other error.
+    /// The damage that the error names, certain or not. `nil` means another kind of error.
     var damage: String? {
         switch self {
         case .damaged(let words), .doubtful(let words): words
@@ -60,20 +64,22 @@ enum IndexError: Error, Hashable {
         }
     }
 
-    /// The same error of SQLite with a remark behind its words.
+    /// The same error with a remark after SQLite's message. Other errors stay as they are.
     func adding(_ remark: String) -> IndexError {
         guard case .database(let code, let words) = self else { return self }
         return .database(code: code, words: "\(words); \(remark)")
     }
 
-    /// Whether SQLite has waited for a lock of its files for as long as it ever does.
+    /// Whether SQLite gave up waiting for a lock of its files (SQLITE_PROTOCOL).
     var isWithoutLock: Bool { if case .database(SQLITE_PROTOCOL, _) = self { true } else { false } }
 
-    /// Whether no further call of the index can be trusted: a lock that could not be had would be waited for as
-    /// long again, and a flush that failed would seem to succeed.
+    /// Whether no further call of the index can be trusted.
+    ///
+    /// After a failed lock, each call would wait as long again. After a failed flush, the next one
+    /// would seem to succeed.
     var isFinal: Bool { if case .unflushed = self { true } else { isWithoutLock } }
 
-    /// The error as callers of the library see it.
+    /// The `MirrorError` that callers of the library get.
     var mirrorError: MirrorError {
         switch self {
         case .damaged(let words):
@@ -120,21 +126,21 @@ enum IndexError: Error, Hashable {
     }
 }
 
-/// Runs a call of the index and throws its error as callers of the library see it.
+/// Runs a call of the index; throws its `IndexError` as a `MirrorError`.
 func indexed<Value>(_ body: () throws(IndexError) -> Value) throws(MirrorError) -> Value {
     do throws(IndexError) { return try body() } catch { throw error.mirrorError }
 }
 
-/// What the errors of an index said about its state, so that the next run knows it, and this one does not
-/// ask in vain.
+/// Remembers what the errors of an index say about its state.
 ///
-/// The first error that looks like damage leaves a mark beside the database of a run that writes.
+/// The next run needs this state, and this run makes no calls in vain. The first error that looks
+/// like damage leaves a mark beside the database, if the run writes.
 struct IndexDamage: ~Copyable, Sendable {
-    /// Where marks are left; nil for a reader, and for an index that is not on disk.
+    /// Where marks are left. `nil` for a reader and for an index that is only in memory.
     private let file: IndexFile?
     private let wasNoted = Atomic<Bool>(false)
     private let wasProven = Atomic<Bool>(false)
-    /// Why the index answers no more questions.
+    /// The final error, after which the index answers no more queries.
     private let lost = Mutex<IndexError?>(nil)
 
     init(markedBeside file: IndexFile?) { self.file = file }
@@ -145,17 +151,17 @@ struct IndexDamage: ~Copyable, Sendable {
     /// Whether damage is certain, so that the next run needs a new index.
     var isCertain: Bool { wasProven.load(ordering: .acquiring) }
 
-    /// Whether the index can still be closed properly.
+    /// Whether no final error has occurred, so that the index can still be closed properly.
     var isReachable: Bool { lost.withLock { $0 == nil } }
 
-    /// The flush that failed; nil where none did.
+    /// The error of the flush that failed. Returns nil if no flush failed.
     var failedFlush: IndexError? {
         lost.withLock { lost in
             if case .unflushed? = lost { lost } else { nil }
         }
     }
 
-    /// Notes an error, and returns it.
+    /// Remembers an error, marks the database if the error shows damage, and returns the error.
     func noted(_ error: IndexError) -> IndexError {
         if error.isFinal { lost.withLock { $0 = error } }
         guard error.damage != nil, let file else { return error }
@@ -166,13 +172,15 @@ struct IndexDamage: ~Copyable, Sendable {
         return error
     }
 
-    /// Throws the error after which the index takes nothing more.
+    /// Throws the final error, after which the index accepts no writes.
     func refuseIfLost() throws(IndexError) {
         if let error = lost.withLock({ $0 }) { throw error }
     }
 
-    /// Throws the error after which the index answers no more. After a failed flush it still does: what
-    /// becomes of the parts depends on its rows.
+    /// Throws the final error if the index answers no more reads.
+    ///
+    /// After a failed flush the index still answers reads, because the handling of parts depends on
+    /// its rows.
     func refuseReadingIfLost() throws(IndexError) {
         if let error = lost.withLock({ $0 }), error.isWithoutLock { throw error }
     }

@@ -5,32 +5,31 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The files of the index in `.mirror/`: judged before they are opened, and moved aside when damaged.
+/// The files of the index in `.mirror/`: checked before SQLite opens them, moved aside if damaged.
 struct IndexFile: Sendable {
-    /// The database; its log and shared memory have `-wal` and `-shm` after it.
+    /// The database's name. The names of its log and shared memory end in `-wal` and `-shm`.
     static let name = "index.sqlite"
 
-    /// A file beside the database, left by a run that found damage after it had opened the
-    /// database.
+    /// A file beside the database. A run that finds damage in the open database leaves this mark.
     enum Mark: String, CaseIterable {
-        /// It is to be moved aside.
+        /// The next run must move the database aside.
         case damaged = "index.damaged"
-        /// It is to be looked at, page by page and row by row.
+        /// The next run must check the database, page by page and row by row.
         case doubted = "index.doubted"
     }
 
-    /// `.mirror/`, open.
+    /// The descriptor of `.mirror/`.
     let folder: Descriptor
-    /// A path that leads to it through its descriptor; SQLite knows files by paths only.
+    /// A path that leads to `.mirror/` through its descriptor. SQLite reaches files by paths only.
     let folderPath: String
-    /// The identity of the folder in this process, whatever path leads to it.
+    /// The folder's device and inode, so that all paths of the folder give the same text.
     private let identity: String
     let root: RootDirectory
 
     /// The path of the database.
     var path: String { folderPath + "/" + IndexFile.name }
 
-    /// Takes an open `.mirror/`.
+    /// Makes the value for an open `.mirror/`.
     init(folder: Descriptor, root: RootDirectory) {
         let status = try? folder.status(path: ".mirror")
         let identity = status.map { "\($0.device) \($0.stamp.inode)" }
@@ -42,7 +41,7 @@ struct IndexFile: Sendable {
         self.identity = identity ?? path
     }
 
-    /// The size of one of the files; nil when it is not there.
+    /// The size of the database or of a file beside it. Returns nil if the file does not exist.
     func size(suffix: String = "") throws(Errno) -> Int64? {
         let name = IndexFile.name + suffix
         do throws(Errno) {
@@ -61,29 +60,33 @@ struct IndexFile: Sendable {
         }
     }
 
-    /// Whether there is a database with tables. No byte of the files is changed.
+    /// Whether there is a database with tables. The call changes no byte of the files.
     ///
-    /// Throws `damaged`, `former` or `newer` where this mirror cannot work with it. A database that this
-    /// process has open is not judged, because opening and closing it once more would drop the locks.
+    /// Throws `damaged`, `former` or `newer` if this mirror cannot use the database. A database
+    /// that this process has open is not checked: a second open and close of the file would drop
+    /// the process's locks.
     func isThere() throws(IndexError) -> Bool {
         if !isOpen { return try judge() }
         try refuseMarked()
         return true
     }
 
-    /// Judges the database: by its header where no log is left over, else by a private copy of both,
-    /// because opening it would carry the log into the file. Damage is looked at twice, since the disk
-    /// may have failed a read.
+    /// Checks the database, without opening the original in SQLite.
     ///
-    /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
-    /// to be called while this process has it open in SQLite.
+    /// The header is enough if no log is left over. Otherwise SQLite opens a private copy of both,
+    /// because opening the original would carry the log into it. Apparent damage is checked twice,
+    /// since the disk may have failed a read.
+    ///
+    /// The check opens and closes the file, which drops this process's POSIX locks on it
+    /// (fcntl(2)). So it must not run while this process has the file open in SQLite.
     private func judge() throws(IndexError) -> Bool {
         // SQLite opens the files beside the database by itself, and would wait for a pipe's writer.
+        // `size` rejects a pipe.
         let isThere = try filed { () throws(Errno) in
             for suffix in ["-journal", "-wal", "-shm"] { _ = try size(suffix: suffix) }
             return try size() != nil
         }
-        // A mark is void if its database was removed.
+        // If the database was removed, its mark means nothing.
         if !isThere { return false }
         try refuseMarked()
         do throws(IndexError) { return try judgeOnce() } catch {
@@ -92,7 +95,8 @@ struct IndexFile: Sendable {
         }
     }
 
-    /// Throws where an earlier opening found damage for certain. The database is not opened.
+    /// Throws `damaged` if an earlier run marked the database. SQLite does not open the database
+    /// here.
     private func refuseMarked() throws(IndexError) {
         if has(.damaged) { throw .damaged("as was found while it was in use") }
     }
@@ -110,8 +114,8 @@ struct IndexFile: Sendable {
             try PrivateCopy.make(from: folder, path: folderPath)
         }
         do throws(IndexError) { return try judgeCopy(copy, thoroughly: isDoubted) } catch {
-            // While another process writes, the copy has parts of two states. SQLite reads under its
-            // locks.
+            // While another process writes, the copy can mix two states. The original may be sound,
+            // because SQLite reads the original under its locks.
             if case .damaged = error, stamps != before { return true }
             throw error
         }
@@ -121,14 +125,17 @@ struct IndexFile: Sendable {
         ["", "-wal"].map { FileStatus.stamp(folder: folder.number, file: IndexFile.name + $0) }
     }
 
-    /// Renames the database, its log and its shared memory together; gives the database's new name.
+    /// Renames the database, its log and its shared memory together; returns the database's new
+    /// name.
     ///
-    /// - Parameter state: a word for what it is, behind the database's name.
+    /// - Parameter state: a word for the state of the database; it follows the name of the
+    ///   database.
     func setAside(as state: String, at now: Instant) throws(Errno) -> String {
         let stem = "\(IndexFile.name).\(state)-\(now.basicFormat)"
         var name = stem
         var attempt = 1
-        // The database goes first: a log without a database is set aside by the next run too.
+        // The database is renamed first. If a crash leaves only the log, the next run sets the log
+        // aside too.
         for suffix in ["", "-wal", "-shm"] {
             while true {
                 let result = linux_renameat2(
@@ -150,8 +157,7 @@ struct IndexFile: Sendable {
         return name
     }
 
-    /// Records a finding about the database, by which the next run judges it; false where that cannot be
-    /// written.
+    /// Creates a mark beside the database for the next run. Returns false if it cannot be created.
     @discardableResult func put(_ mark: Mark) -> Bool {
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
         let number = linux_openat(folder.number, mark.rawValue, flags, 0o644)
@@ -159,7 +165,7 @@ struct IndexFile: Sendable {
         return number >= 0
     }
 
-    /// Forgets the finding: the database is sound, or is gone.
+    /// Removes all marks, because the database is sound or gone.
     func removeMarks() {
         for mark in Mark.allCases where has(mark) { unlinkat(folder.number, mark.rawValue, 0) }
     }
@@ -168,8 +174,10 @@ struct IndexFile: Sendable {
         faccessat(folder.number, mark.rawValue, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
-    /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,
-    /// application id at 68, big-endian.
+    /// Checks the database by the header of its file ("Database File Format", §1.3).
+    ///
+    /// The header has the magic at 0, the size in pages at 28, the user version at 60 and the
+    /// application id at 68. All numbers are big-endian.
     private func judgeHeader(fileSize: Int64) throws(IndexError) -> Bool {
         let path = ".mirror/" + IndexFile.name
         let header = try filed { () throws(Errno) in
@@ -229,7 +237,7 @@ struct IndexFile: Sendable {
     }
 }
 
-/// Runs a call of the file system for the index.
+/// Runs a call of the file system; throws its `Errno` as an `IndexError`.
 func filed<Value>(_ body: () throws(Errno) -> Value) throws(IndexError) -> Value {
     do throws(Errno) { return try body() } catch { throw .file(error) }
 }
@@ -239,13 +247,14 @@ func filed<Value>(_ body: () throws(Errno) -> Value) throws(IndexError) -> Value
 extension IndexFile {
     private static let openCounts = Mutex<[String: Int]>([:])
 
-    /// Whether this process has it open in SQLite. Then it must not be opened and closed separately.
+    /// Whether this process has the database open in SQLite. Then no other code may open and close
+    /// it.
     var isOpen: Bool { IndexFile.openCounts.withLock { $0[identity] != nil } }
 
-    /// Counts an opening by SQLite.
+    /// Counts one index that this process has opened.
     func noteOpened() { IndexFile.openCounts.withLock { $0[identity, default: 0] += 1 } }
 
-    /// Counts a closing by SQLite.
+    /// Counts one index that this process has closed.
     func noteClosed() {
         IndexFile.openCounts.withLock {
             let count = ($0[identity] ?? 0) - 1
@@ -255,10 +264,10 @@ extension IndexFile {
 
     private static let folders = Mutex<[String: @Sendable () -> Descriptor?]>([:])
 
-    /// The one descriptor that this process uses for a folder, as long as it is in use.
+    /// Returns the one descriptor that this process uses for a folder while the folder is in use.
     ///
-    /// The folder's identity selects it. SQLite's connections to a database share a lock file under
-    /// the path of the first.
+    /// The folder's device and inode select the descriptor. All connections must use the same path:
+    /// SQLite's connections to a database share a lock file under the path of the first one.
     private static func shared(_ folder: Descriptor, _ identity: String) -> Descriptor {
         folders.withLock { folders in
             if let known = folders[identity]?() { return known }
@@ -271,17 +280,17 @@ extension IndexFile {
 
 private let openDescriptors = "/proc/self/fd/"
 
-/// Lets SQLite reach its files through a folder that is held open, not by the folder's name.
+/// Lets SQLite reach its files through the folder's open descriptor instead of the folder's name.
 ///
-/// SQLite takes a path, and looks it up again for the database, the log, the shared memory and each
-/// further connection. A process that swaps `.mirror` for a symbolic link between two of these
-/// lookups would make SQLite write elsewhere. A path through the folder's descriptor always leads
-/// to that folder, even when the folder's name leads elsewhere by then. One function of our own in
-/// SQLite's usual file layer keeps such a path as it is instead of resolving it into names
-/// (sqlite3_vfs, xFullPathname). The last component is never followed: that layer opens with
-/// `O_NOFOLLOW`.
+/// SQLite takes a path. It looks the path up again for the database, the log, the shared memory and
+/// each further connection. A process that swaps `.mirror` for a symbolic link between two lookups
+/// would make SQLite write elsewhere. A path through the folder's descriptor always leads to the
+/// open folder, whatever has its name by then. `vfs` is SQLite's usual file layer with one function
+/// replaced (sqlite3_vfs, xFullPathname). That function keeps a path through a descriptor as it is,
+/// and does not resolve it into names. SQLite never follows the last component: its layer opens
+/// files with `O_NOFOLLOW`.
 extension Database {
-    /// The name of the file layer for sqlite3_open_v2; nil stands for SQLite's own.
+    /// The name of the file layer for sqlite3_open_v2. `nil` stands for SQLite's default layer.
     static let vfs: String? = {
         guard let usual = sqlite3_vfs_find(nil) else { return nil }
         let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -316,12 +325,15 @@ final class PrivateCopy: Sendable {
     /// The path of the copied database.
     let path: String
     private let folder: String
-    /// The path of the copy may lead through this descriptor.
+    /// The folder of the original. `path` may lead through this descriptor, so the copy keeps it
+    /// open.
     private let origin: Descriptor
     private let hold: Descriptor
 
-    /// Copies `index.sqlite` and its log from a folder; the copy is made in it when it can be
-    /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`, else in memory.
+    /// Copies `index.sqlite` and its log from the folder `origin`.
+    ///
+    /// The copy is made in `origin` if that folder can be written to; it may then share extents.
+    /// Otherwise it is made in `$TMPDIR` or `/tmp`, or else in memory.
     static func make(
         from origin: Descriptor, path originPath: String
     ) throws(Errno) -> PrivateCopy {
@@ -375,7 +387,7 @@ final class PrivateCopy: Sendable {
         }
     }
 
-    /// Removes the copies in a folder that killed processes left; those in use stay.
+    /// Removes the copies that killed processes left in a folder. Copies in use stay.
     static func removeLeftovers(in origin: Descriptor, path: String = ".mirror") {
         let names = (try? origin.names(path: path)) ?? []
         for name in names where name.utf8.starts(with: PrivateCopy.stem.utf8) {
@@ -395,16 +407,16 @@ final class PrivateCopy: Sendable {
 
     private static let stem = ".index-copy-"
 
-    /// Makes a folder where no run that writes removes leftovers.
+    /// Makes a folder in a place where no run removes leftovers; removes earlier leftovers first.
     private static func makeTidily(in place: String) -> (path: String, hold: Descriptor)? {
         let number = linux_openat(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         if number >= 0 { removeLeftovers(in: Descriptor(owning: number), path: place) }
         return make(in: place)
     }
 
-    /// Makes a folder and holds it; nil where none can be made.
+    /// Makes a folder and locks it. Returns nil if no folder can be made.
     private static func make(in place: String) -> (path: String, hold: Descriptor)? {
-        // Another process may take the new folder for a leftover before it is held.
+        // Another process may remove the new folder as a leftover before this process locks it.
         for _ in 1...16 {
             var template = Array("\(place)/\(stem)XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { return nil }
@@ -422,7 +434,7 @@ final class PrivateCopy: Sendable {
 
     deinit { remove() }
 
-    /// Removes the files; nothing may be read from them any more.
+    /// Removes the files. No code may read the copy afterwards.
     func remove() { PrivateCopy.remove(folder: folder) }
 
     private static func remove(folder: String) {

@@ -5,22 +5,24 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Where an index is, and how a connection to it is opened.
+/// The place of an index, and how connections to the index are opened.
 struct IndexLocation: Sendable {
     let file: IndexFile
     /// A path, or a URI with parameters.
     let name: String
     let flags: Int32
-    /// Holds a private copy as long as it is read.
+    /// Keeps a private copy on the disk while a connection reads it. `nil` for the index itself.
     let copy: PrivateCopy?
-    /// What a connection runs before it reads.
+    /// The SQL that each connection runs before it reads.
     var preparation = ""
 
-    /// Whether a connection shows what other processes write: neither a copy, nor a file that is taken
-    /// to stay, nor one with a view of a set under way.
+    /// Whether a connection shows what other processes write.
+    ///
+    /// A connection does not if it reads a private copy, an immutable file, or a view of an
+    /// unfinished set.
     var isLive: Bool { copy == nil && isWritable && preparation.isEmpty }
 
-    /// Whether SQLite may write to it, as it does even to read beside others.
+    /// Whether SQLite may write to the file. SQLite writes even to read beside other processes.
     private var isWritable: Bool { flags & SQLITE_OPEN_READWRITE != 0 }
 
     /// Opens a further connection.
@@ -39,8 +41,9 @@ struct IndexLocation: Sendable {
 extension Index {
     /// Opens the index of a root for writing; the caller holds the root's lock.
     ///
-    /// A missing one is made. A damaged one, or one of an earlier mirror, is moved aside with its log, and
-    /// a new one is made. One of a later schema is left untouched: `MirrorError` with `indexNewer`.
+    /// A missing index is created. A damaged index, or one of an earlier mirror, is moved aside
+    /// with its log and replaced by a new one. An index of a later schema stays untouched; the call
+    /// throws `MirrorError` with `indexNewer`.
     static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> Index {
         let file: IndexFile
         do throws(Errno) {
@@ -50,10 +53,11 @@ extension Index {
         return try indexed { () throws(IndexError) in try file.openWriter(now: now) }
     }
 
-    /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
+    /// Opens the index of a root for reading, without the root's lock.
     ///
-    /// If there is none, the result is an empty index in memory. Throws `MirrorError` with `inputOutput`
-    /// for a damaged one, which would look like one without rows.
+    /// The call also works where nothing can be written. If there is no index, the result is an
+    /// empty index in memory. Throws `MirrorError` with `inputOutput` if the index is damaged,
+    /// because an empty result would hide the damage.
     static func openForReading(_ root: RootDirectory) throws(MirrorError) -> Index {
         let file: IndexFile
         do throws(Errno) {
@@ -81,7 +85,8 @@ extension IndexFile {
             let wasOpen = isOpen
             if try isThere() {
                 let index = try openTwice()
-                // Where this process has it open, nothing was looked at.
+                // If this process had the index open already, `isThere` did not check it, so the
+                // marks stay.
                 if !wasOpen { removeMarks() }
                 return index
             }
@@ -93,7 +98,7 @@ extension IndexFile {
             guard let words = error.damage else { throw error }
             return try openAnew("damaged", "The index was damaged (\(words)).", now)
         }
-        // A log without a database would be replayed into the new one.
+        // SQLite would replay a log without a database into the new one.
         if try filed({ () throws(Errno) in try size(suffix: "-wal") }) ?? 0 > 0 {
             _ = try filed { () throws(Errno) in try setAside(as: "damaged", at: now) }
         }
@@ -101,8 +106,10 @@ extension IndexFile {
         return try open(isNew: true)
     }
 
-    /// Throws where another process has the index open: it would remove the new log by its name when it
-    /// closes the old one.
+    /// Throws if another process has the index open.
+    ///
+    /// When that process closes the old index, it would remove the new log, which has the same
+    /// name.
     private func checkThatNoneReads() throws(IndexError) {
         do throws(IndexError) {
             let old = try Database(
@@ -120,8 +127,10 @@ extension IndexFile {
         }
     }
 
-    /// Moves an index aside and makes a new one. Where that fails, the error says where the old one is:
-    /// the next run does not find it.
+    /// Moves an index aside and creates a new one.
+    ///
+    /// If the creation fails, the error says where the old index is, because the next run does not
+    /// find it.
     private func openAnew(
         _ state: String, _ reason: String, _ now: Instant
     ) throws(IndexError) -> Index {
@@ -137,7 +146,8 @@ extension IndexFile {
         }
     }
 
-    /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.
+    /// Opens a sound index. Tries again after apparent damage, because the disk may have failed a
+    /// read.
     private func openTwice() throws(IndexError) -> Index {
         let index: Index
         do throws(IndexError) { index = try open(isNew: false) } catch {
@@ -160,8 +170,8 @@ extension IndexFile {
         }
         try database.verify(
             fileSize: isNew ? 0 : filed { () throws(Errno) in try size() })
-        // What a killed run left in the log may not be on the disk, and this one relies on it. A checkpoint
-        // flushes the log first, so it does that even where the database finds no room to grow.
+        // This run relies on what a killed run left in the log, which may not be on the disk. A
+        // checkpoint flushes the log first, even if the disk has no room for the database to grow.
         if !isNew {
             do throws(IndexError) {
                 try database.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
@@ -185,7 +195,7 @@ extension IndexFile {
             faccessat(folder.number, ".", W_OK, 0) == 0
             && faccessat(folder.number, IndexFile.name, W_OK, 0) == 0
         do throws(IndexError) { return try openReader(isWritable: isWritable) } catch {
-            // SQLite needs room for the memory that it shares with other processes.
+            // SQLite needs disk space for the memory that it shares with other processes.
             guard isWritable, error.isUnwritable else { throw error }
             return try openReader(isWritable: false)
         }
@@ -194,7 +204,8 @@ extension IndexFile {
     private func openReader(isWritable: Bool) throws(IndexError) -> Index {
         var location: IndexLocation
         if isWritable {
-            // The last reader to leave removes the shared memory that it needed, so it may write.
+            // The last reader that closes the database removes the shared memory, so it must be
+            // able to write.
             let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW
             location = IndexLocation(file: self, name: path, flags: flags, copy: nil)
         } else if try filed({ () throws(Errno) in try size(suffix: "-wal") }) ?? 0 > 0 {
@@ -221,7 +232,7 @@ extension IndexFile {
             location: location, connection: database, isWriter: false)
     }
 
-    /// A path in which the characters with a meaning in SQLite's `file:` URIs are percent-encoded.
+    /// Percent-encodes the characters of a path that have a meaning in SQLite's `file:` URIs.
     private static func escaped(_ path: String) -> String {
         var text = ""
         for byte in path.utf8 {
@@ -235,17 +246,17 @@ extension IndexFile {
     }
 }
 
-/// The index of a root for a process that reads it for long, beside runs that change it.
+/// The index of a root for a process that reads it for hours while runs change it.
 ///
-/// SQLite shows what other processes commit. It does not show that another file replaced the index.
-/// A run makes a new index if there was none, or if the old one was damaged. An index that cannot
-/// be written to is read as it was when it was opened. So each query first checks the file.
+/// SQLite shows what other processes commit, but not that another file has replaced the index. A
+/// run creates a new index if there was none, or if the old one was damaged. An index that cannot
+/// be written to keeps the state that it had when it was opened. So `current` checks the file
+/// before each query.
 final class IndexWatch: Sendable {
     private let root: RootDirectory
-    /// The stamps are those of the index and its log; `generation` counts how often another file was
-    /// opened.
+    /// `stamps`: those of the index and its log at its opening. `generation`: the later openings.
     private let state: Mutex<(index: Index, stamps: Stamps, generation: Int64)>
-    /// Nil for what is not there.
+    /// The stamps of the index and its log. `nil` means that the file does not exist.
     private typealias Stamps = (file: FileStamp?, log: FileStamp?)
 
     private static let path = ".mirror/" + IndexFile.name
@@ -258,18 +269,20 @@ final class IndexWatch: Sendable {
         state = Mutex((index, stamps, 0))
     }
 
-    /// The index as it is now, and a number that changes when it is another file.
+    /// The index as it is now. `generation` changes when another file has replaced the index.
     func current() throws(MirrorError) -> (index: Index, generation: Int64) {
         let file = FileStatus.stamp(folder: root.descriptor.number, file: IndexWatch.path)
         return try state.withLock { state throws(MirrorError) in
-            // What SQLite shows by itself needs no look at the log, of which there is one a request.
+            // A live index shows changes by itself, so only the inode matters. A look at the log,
+            // too, would cost one more system call for each request.
             let isSame =
                 state.index.isLive
                 ? file?.inode == state.stamps.file?.inode
                 : state.stamps == IndexWatch.look(in: root)
             if !isSame {
                 let now = IndexWatch.look(in: root)
-                // Queries under way may keep the old index open, which is then not checked again.
+                // Queries under way may keep the old index open. `openForReading` does not check
+                // an index that this process has open.
                 state.index =
                     now.file == nil
                     ? try indexed { () throws(IndexError) in try Index.empty() }
@@ -281,7 +294,7 @@ final class IndexWatch: Sendable {
         }
     }
 
-    /// Closes the index. No question may be under way or asked afterwards.
+    /// Closes the index. No query may be under way, and none may follow.
     func close() throws(MirrorError) {
         try state.withLock { state throws(MirrorError) in
             try state.index.close()

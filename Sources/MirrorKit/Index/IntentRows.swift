@@ -1,31 +1,32 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// What a promotion is about to do, on the disk before it does it.
+/// What a promotion will do. Its row is on the disk before the promotion begins.
 ///
-/// After a crash the next run reads from it which of the names hold what: the staged name holds the
-/// new bytes until the rename, and afterwards, where names were exchanged, what was at the target.
+/// After a crash the next run reads from this row what each name holds. The staged name holds the
+/// new bytes until the rename. If the promotion exchanged two names, the staged name then holds the
+/// target's old content.
 struct PromotionIntent: Sendable, Hashable {
-    /// The number of its row; 0 before it has one.
+    /// The number of the intent's row; 0 before the row is written.
     var id: Int64 = 0
-    /// What kind of name the staged one is.
+    /// Whether the staged name is mirror's own or another target.
     var kind: Kind
-    /// The path of the new bytes before the promotion, relative to the root.
+    /// The staged name: the path of the new bytes before the promotion, relative to the root.
     var staged: String
-    /// Where the target's old content goes if names cannot be exchanged, relative to the root.
+    /// The path for the target's old content if names cannot be exchanged, relative to the root.
     var aside: String?
     /// The inode of the new bytes.
     var stagedInode: UInt64
-    /// Whether the existing file may be dropped even if mirror did not put it there.
+    /// Whether the promotion may replace a file that mirror did not put there.
     var replaces: Bool
     /// The row that the target gets.
     var record: IndexRecord
 
-    /// What kind of name the staged one is.
+    /// The kinds of staged names.
     enum Kind: String, Sendable {
-        /// A part, or a hidden copy beside the target: mirror's own name.
+        /// A part, or a hidden copy beside the target. The name belongs to mirror.
         case promotion
-        /// Another target, whose file is renamed.
+        /// Another target. The promotion renames its file.
         case move
     }
 }
@@ -35,7 +36,7 @@ private let columns =
 private let insertion =
     "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
-/// Rows of `intents`: promotions that are under way.
+/// Rows of `intents`: promotions under way.
 extension Database {
     /// Writes an intent; returns its number.
     mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
@@ -50,7 +51,7 @@ extension Database {
         return lastRow
     }
 
-    /// The intents that were not settled, in the order in which they were written.
+    /// The unsettled intents, in the order in which they were written.
     mutating func intents() throws(IndexError) -> [PromotionIntent] {
         try all("SELECT id, \(columns) FROM intents ORDER BY id") {
             (row: inout Row) throws(IndexError) in
@@ -65,7 +66,7 @@ extension Database {
         }
     }
 
-    /// Forgets intents that were settled, by their numbers.
+    /// Removes the rows of settled intents, by their numbers.
     mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
         for number in numbers {
             try execute("DELETE FROM intents WHERE id = ?") { $0.add(number) }
@@ -74,13 +75,14 @@ extension Database {
 }
 
 extension Row {
-    /// A column that holds the path of a target or of a part, or NULL.
+    /// Reads the path of a target or of a part. Returns nil for NULL.
     mutating func optionalPlacePath() throws(IndexError) -> String? {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {
         case nil, .partName: return path
         case .longPath where Target.isHidden(PathText.name(of: path)):
-            // It is longer than the path of the target that it stands beside.
+            // A hidden file beside a target has a longer name than the target. Only its folder's
+            // length counts.
             guard Target.flaw(in: PathText.folder(of: path) + "/f") == nil else {
                 throw nonsense()
             }
@@ -89,40 +91,40 @@ extension Row {
         }
     }
 
-    /// A column that holds the path of a target or of a part.
+    /// Reads the path of a target or of a part. Throws for NULL.
     mutating func placePath() throws(IndexError) -> String {
         guard let path = try optionalPlacePath() else { throw nonsense() }
         return path
     }
 }
 
-/// The journal of a set's promotion: what a run that finds it must finish, or undo.
+/// The journal of a set's promotion: the next run finishes or undoes it after a crash.
 ///
-/// Until it is committed, no file has its final name, and it is undone. Once it is committed and on the
-/// disk, the promotion is carried out, by this run or the next.
+/// Before the journal is committed, no file has its final name, and the recovery undoes the
+/// promotion. After the commit is on the disk, this run or the next carries the promotion out.
 struct SetJournal: Sendable, Hashable {
     /// The row's number; 0 before it has one.
     var id: Int64 = 0
     /// The manifests of the set.
     var owners: Owners
-    /// Whether the promotion is to be carried out.
+    /// Whether the promotion must be carried out.
     var isCommitted = false
-    /// The numbers of its intents; nil where it has none.
+    /// The numbers of the set's intents. `nil` means that the set has none.
     var intents: ClosedRange<Int64>?
-    /// The folder that is exchanged as a whole; nil where each file is renamed.
+    /// The folder that is exchanged as a whole. `nil` means that each file is renamed.
     var folder: String?
-    /// Where the new folder is built, and where the old one is after the exchange.
+    /// Where the new folder is built. After the exchange, the old folder is there.
     var aside: String?
-    /// Orphans that leave with the old set.
+    /// The paths of orphans that are removed with the old set.
     var removals: [String] = []
 
-    /// Whether an intent is one of the set.
+    /// Whether an intent belongs to the set.
     func contains(_ intent: PromotionIntent) -> Bool { intents?.contains(intent.id) ?? false }
 }
 
-/// Rows of `sets` and `set_removals`: the journals of promotions of whole sets that are under way.
+/// Rows of `sets` and `set_removals`: the journals of sets whose promotion is under way.
 extension Database {
-    /// Writes a journal with its removals; returns its number.
+    /// Writes a journal with its removals; returns the number of its row.
     mutating func put(_ journal: SetJournal) throws(IndexError) -> Int64 {
         try execute(
             """
@@ -147,23 +149,23 @@ extension Database {
         return id
     }
 
-    /// Says that a set's promotion is to be carried out.
+    /// Marks a set's promotion as one that must be carried out.
     mutating func commitJournal(_ id: Int64) throws(IndexError) {
         try execute("UPDATE sets SET is_committed = 1 WHERE id = ?") { $0.add(id) }
     }
 
-    /// Says that a set's folder is not exchanged: its files are renamed.
+    /// Records that the files of a set are renamed one by one, and its folder is not exchanged.
     mutating func renameInsteadOfExchange(ofSet id: Int64) throws(IndexError) {
         try execute("UPDATE sets SET folder = NULL WHERE id = ?") { $0.add(id) }
     }
 
-    /// Forgets a set that was carried out or undone.
+    /// Removes the journal of a set that was carried out or undone.
     mutating func removeJournal(_ id: Int64) throws(IndexError) {
         try execute("DELETE FROM sets WHERE id = ?") { $0.add(id) }
         try execute("DELETE FROM set_removals WHERE set_id = ?") { $0.add(id) }
     }
 
-    /// The sets whose promotion was not finished.
+    /// The journals of sets whose promotion was not finished.
     mutating func journals() throws(IndexError) -> [SetJournal] {
         var journals = try all(
             """
@@ -192,15 +194,16 @@ extension Database {
         return journals
     }
 
-    /// Those of some intents that are of committed sets: what these are made of was on the disk
-    /// before the commit.
+    /// The given intents that belong to committed sets.
+    ///
+    /// The new bytes of these intents were on the disk before the commit.
     mutating func committed(of intents: [PromotionIntent]) throws(IndexError) -> [PromotionIntent] {
         let sets = try journals().filter(\.isCommitted)
         return intents.filter { intent in sets.contains { $0.contains(intent) } }
     }
 }
 
-/// Rows of `hidden_files`: files beside targets that a run makes for a moment, and may leave there.
+/// Rows of `hidden_files`: temporary files beside targets, which a killed run may leave there.
 extension Database {
     /// Notes the path of a hidden file beside a target, before the file is made.
     mutating func noteHiddenFile(_ path: String) throws(IndexError) {
@@ -209,12 +212,12 @@ extension Database {
         }
     }
 
-    /// Forgets a hidden file that no longer exists.
+    /// Removes the row of a hidden file that no longer exists.
     mutating func forgetHiddenFile(_ path: String) throws(IndexError) {
         try execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
     }
 
-    /// The hidden files that a run may have left.
+    /// The paths of hidden files that a run may have left.
     mutating func hiddenFiles() throws(IndexError) -> [String] {
         try all("SELECT path FROM hidden_files ORDER BY path") {
             (row: inout Row) throws(IndexError) in
@@ -227,10 +230,12 @@ extension Database {
 
 /// What a reader sees of a set whose promotion is under way, or was interrupted.
 ///
-/// Some of its files have their new versions, and their rows are written last. For a reader the row of
-/// such a file is the one that the journal has.
+/// Some files of such a set have their new versions, and their rows are written last. For each such
+/// file, a reader gets the row from the journal's intents.
 extension Database {
-    /// A view in the place of `files`, for one connection; nil where no committed set is in the journal.
+    /// The SQL of a view that replaces `files` in one connection.
+    ///
+    /// Returns nil if the journal has no committed set.
     mutating func viewOfPromoted(of root: RootDirectory) throws(IndexError) -> String? {
         let sets = try journals().filter(\.isCommitted)
         if sets.isEmpty { return nil }
@@ -238,7 +243,8 @@ extension Database {
         var promoted: [String] = []
         for intent in try intents()
         where sets.contains(where: { $0.contains(intent) }) {
-            // The rename kept the inode; the stamp is told apart later, and the file is read then.
+            // The rename kept the inode. If the stamp differs otherwise, the reader of the view
+            // reads the file.
             if case .file(let stamp)? = try? scan.look(at: intent.record.target),
                 stamp.inode == intent.stagedInode, stamp.size == intent.record.stamp.size
             {

@@ -1,31 +1,34 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// A manifest that this root remembers, and the facts about its last good copy.
+/// The row of a manifest that this root remembers, with the facts about its last good copy.
 struct ManifestRecord: Sendable, Hashable {
-    /// Its name, which owns its targets; unique.
+    /// The manifest's name, unique in the root. The name is the owner of the manifest's targets.
     var name: String
-    /// Where it was last synced from.
+    /// The path or URL that the last sync read the manifest from.
     var place: ManifestPlace
-    /// How many resources it had.
+    /// How many resources the manifest had.
     var resources: Int?
-    /// The file at the place when the copy was taken; a file that is like it is not read again for that.
+    /// The stamp of the manifest's file when the copy was taken.
+    ///
+    /// A file that still has this stamp is not copied again.
     var stamp: FileStamp?
-    /// When a sync with it last ended that had something to do, or found another text or place.
+    /// When a sync of the manifest last ended that had steps, or found a new text or place.
     var syncedAt: Instant?
-    /// When the copy was taken, or last confirmed by the server.
+    /// When the last good copy was made, or last confirmed by the server.
     var copiedAt: Instant?
     /// The file in `.mirror/manifests/` that holds the last good copy.
     var copyName: String?
-    /// The sha256 of that copy.
+    /// The sha256 of the last good copy.
     var copyDigest: Digest?
-    /// Where the copy came from; nil for a path.
+    /// The source of the copy and the server that answered. `nil` if the manifest's place is a
+    /// path.
     var provenance: Provenance?
     /// The validators that the server sent with the copy.
     var validators = Validators()
     /// Until when HTTP caching calls the copy fresh.
     var freshUntil: Instant?
-    /// The hint that it was read with, if it is a list of another program.
+    /// The user's hint for reading the manifest, if it is a list of another program.
     var hint = ListHint()
 
     init(name: String, place: ManifestPlace) {
@@ -45,7 +48,7 @@ extension ManifestPlace {
         }
     }
 
-    /// The place in the columns; nil if they make no sense.
+    /// Reads a place from its columns. Returns nil if the columns contradict each other.
     init?(kind: String, location: String?, beside: String?) {
         switch (kind, location, beside) {
         case ("path", nil, let beside?): self = .relative(beside)
@@ -64,7 +67,7 @@ private let manifestColumns = """
     fresh_until, hint
     """
 
-/// Rows of `manifests`, and what manifests own.
+/// Rows of `manifests`, and the owners of files.
 extension Database {
     /// The remembered manifests, in the order of their names.
     mutating func manifests() throws(IndexError) -> [ManifestRecord] {
@@ -73,7 +76,7 @@ extension Database {
         }
     }
 
-    /// Remembers a manifest, or what changed about it.
+    /// Writes the row of a manifest, and replaces the earlier row of that name.
     mutating func put(_ manifest: ManifestRecord) throws(IndexError) {
         let place = manifest.place.columns
         try execute(
@@ -102,20 +105,23 @@ extension Database {
         }
     }
 
-    /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
+    /// Removes the rows of a manifest and the names that servers chose for its files.
+    ///
+    /// The files of the manifest keep their rows.
     mutating func removeManifest(named name: String) throws(IndexError) {
         try execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
         try execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
     }
 
-    /// Removes a manifest from the owners of all its targets; a target without an owner loses its row.
+    /// Removes a manifest from the owners of all its targets. A target without an owner loses its
+    /// row.
     mutating func release(allOf name: String) throws(IndexError) {
         try execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
         try changeSharedOwners { $0.without(name) }
         try execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
     }
 
-    /// Gives all that a manifest owns to its new name.
+    /// Makes `new` the owner of all targets that `old` owned, and removes the row of `old`.
     mutating func renameManifest(_ old: String, to new: String) throws(IndexError) {
         try execute("UPDATE files SET owner = ? WHERE owner = ?") {
             $0.add(Owners(new).text)
@@ -171,7 +177,8 @@ extension Row {
         return manifest
     }
 
-    /// The columns `size`, `modified`, `changed` and `inode`, or four times NULL.
+    /// Reads the columns `size`, `modified`, `changed` and `inode`. Returns nil if all four are
+    /// NULL.
     private mutating func optionalStamp() throws(IndexError) -> FileStamp? {
         switch (try optionalInt(), try optionalInt(), try optionalInt(), try optionalInt()) {
         case (let size?, let modified?, let changed?, let inode?):
@@ -189,16 +196,16 @@ private let separator: Character = "\u{1F}"
 
 /// Rows of `server_names`: the targets of files whose names a server chose.
 ///
-/// The first success fixes a name. It stays when the file is removed, evicted or fetched again,
-/// until its manifest is forgotten.
+/// The first success fixes a name. The name stays when the file is removed, evicted or fetched
+/// again, until its manifest is forgotten.
 ///
-/// Before that success a name is a proposal: a row of `meta`, written together with the intent of
-/// the promotion. The promotion fixes the name in the transaction that writes the file's row. After
-/// a crash, the recovery settles both. So every file that a crash left at its final name has a
-/// remembered name. Without one, the next run would fetch a second file. A failed promotion fixes
-/// no name.
+/// Before the first success a name is a proposal. A proposal is a row of `meta`, which is written
+/// together with the intent of the promotion. The promotion fixes the name in the transaction that
+/// writes the file's row; a failed promotion fixes no name. After a crash, the recovery settles
+/// both rows. So the index knows the name of every file that a crash left at its final name.
+/// Without this, the next run would fetch a second file.
 extension Database {
-    /// The target that was fixed; nil where there was no success yet.
+    /// The target that a first success has fixed. Returns nil before a first success.
     mutating func serverName(of key: ServerNameKey) throws(IndexError) -> Target? {
         try first(
             "SELECT path FROM server_names WHERE owner = ? AND folder = ? AND source = ?"
@@ -211,7 +218,7 @@ extension Database {
         }
     }
 
-    /// Fixes a target; one that was fixed before stays.
+    /// Fixes the target of a server's name. An earlier fixed target stays.
     mutating func fixServerName(_ target: Target, for key: ServerNameKey) throws(IndexError) {
         try fixServerName(target, owner: key.owner, SourceKey(key.source))
     }
@@ -229,7 +236,7 @@ extension Database {
         }
     }
 
-    /// Notes the target that a file is to get, if a server chose it.
+    /// Writes the proposal of a promotion whose target a server chose. Has no effect on others.
     mutating func proposeServerName(_ promotion: Promotion) throws(IndexError) {
         guard let key = promotion.serverName else { return }
         try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
@@ -238,7 +245,8 @@ extension Database {
         }
     }
 
-    /// Forgets a proposal, if there is one; a target that has its file now is fixed.
+    /// Removes the proposal for a target, if there is one; fixes the target if its file is there
+    /// now.
     mutating func settleServerName(_ target: Target, isThere: Bool) throws(IndexError) {
         let proposal = try first("SELECT value FROM meta WHERE key = ?") {
             $0.add(prefix + target.path)

@@ -74,7 +74,7 @@ extension Database {
         } ?? false
     }
 
-    /// Writes a part's row and its provenances; milestones are logged separately.
+    /// Writes a part's row and its provenances, but no milestones; `log` writes milestones.
     mutating func put(_ part: PartRecord) throws(IndexError) {
         let parameters = Array(repeating: "?", count: 16).joined(separator: ", ")
         try execute(
@@ -95,11 +95,13 @@ extension Database {
         }
     }
 
-    /// Logs a milestone of a part: the length, from `start`, that its digest vouches for.
+    /// Records a milestone of a part: a length, counted from `start`, and the digest of these
+    /// bytes.
     mutating func log(
         _ milestone: Milestone, from start: Int64 = 0, part name: String
     ) throws(IndexError) {
-        // A late worker may log after its part was forgotten: then nothing is inserted.
+        // A late worker may log after its part's row was removed. Then the statement inserts no
+        // row.
         guard start == 0 else {
             try execute(
                 """
@@ -126,7 +128,7 @@ extension Database {
         }
     }
 
-    /// Forgets a part.
+    /// Removes all rows of a part.
     mutating func removePart(named name: String) throws(IndexError) {
         try execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
         try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
@@ -170,7 +172,7 @@ extension Binder {
 }
 
 extension Row {
-    /// A row of `parts`; provenances and milestones are read separately.
+    /// Reads a row of `parts`; `parts(for:)` reads provenances and milestones separately.
     fileprivate mutating func part() throws(IndexError) -> PartRecord {
         let name = try text()
         if !PartRecord.isName(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }

@@ -1,19 +1,22 @@
 internal import CSQLite
 internal import MirrorModel
 
-/// The columns of a row that show whether its file is still as mirror put it there. The bytes are
-/// SQLite's own, and invalid after the cursor's next step.
+/// The columns of a row that show whether its file is still as mirror put it there.
+///
+/// The bytes belong to SQLite, and are invalid after the cursor's next step.
 struct RowProjection {
-    /// The target, and a NUL behind it.
+    /// The target's path; a NUL byte follows the buffer.
     let path: UnsafeBufferPointer<UInt8>
     let owner: UnsafeBufferPointer<UInt8>
     let stamp: FileStamp
     let sha256: UnsafeRawBufferPointer
-    /// The digest of another algorithm; nil when there is none.
+    /// A digest of another algorithm than sha256. `nil` means that the row has none.
     let otherDigest: UnsafeRawBufferPointer?
     let isExecutable: Bool
 
-    /// Whether a file of another stamp has the bytes of the row; it is read where it has their number.
+    /// Whether the target's file has the bytes of the row, though its stamp differs.
+    ///
+    /// The file is read only if its size in the given stamp is the size in the row.
     func hasBytes(of target: Target, _ stamp: FileStamp, in root: RootDirectory) -> Bool {
         guard stamp.size == self.stamp.size else { return false }
         let read = try? FileDigests.read(target, in: root)
@@ -23,25 +26,27 @@ struct RowProjection {
 
 /// A walk over rows of files in the order of their paths' bytes.
 ///
-/// It has a connection of its own: a snapshot that later writes do not disturb. A column becomes a value
-/// only when it is asked for, because a scan of a million kept files needs few of them.
+/// The cursor has a connection of its own, and so a snapshot that later writes do not change. It
+/// converts a column only on request, because a scan of a million kept files needs few columns.
 struct ProjectionCursor: ~Copyable {
     private var database: Database?
     private var statement: OpaquePointer?
     private let note: (IndexError) -> Void
-    /// The path of the row before, or where the walk begins.
+    /// The path of the previous row; before the first row, the path at which the walk begins.
     private var last: [UInt8]
     private var hasRow = false
 
-    /// Rows from a path on.
+    /// The SELECT statement for rows from a path on.
     static let rows = Schema.records + " WHERE path >= ? ORDER BY path"
-    /// The same, and behind the record's columns when the file was last used.
+    /// The same statement with one more column: when the file was last used.
     static let rowsWithUse = """
         SELECT \(Schema.recordColumns), (SELECT used_at FROM uses WHERE uses.path = files.path)
         FROM files WHERE path >= ? ORDER BY path
         """
 
-    /// Walks a database from a path on; nil has no rows. An error is passed to `note` before it is thrown.
+    /// Begins a walk at a path. The cursor passes each error to `note` before it throws it.
+    ///
+    /// A `nil` database has no rows.
     init(
         _ database: consuming Database?, _ sql: String = ProjectionCursor.rows, from start: String,
         note: @escaping (IndexError) -> Void
@@ -52,10 +57,11 @@ struct ProjectionCursor: ~Copyable {
         statement = try self.database?.start(sql) { $0.add(start) }
     }
 
-    /// Goes to the next row; false after the last. Throws where it does not follow the one before.
+    /// Moves to the next row; returns false after the last. Throws if the row's path is out of
+    /// order.
     ///
-    /// SQLite looks only at the keys that it passes: where a page's keys are not in order, it delivers
-    /// them as they are, and files would be taken for orphans.
+    /// SQLite checks only the keys that it passes. If a page's keys are out of order, SQLite
+    /// returns the rows in that order. The scan would then take files for orphans.
     mutating func next() throws(MirrorError) -> Bool {
         guard let statement else { return false }
         do throws(IndexError) {
@@ -63,7 +69,7 @@ struct ProjectionCursor: ~Copyable {
                 self.statement = nil
                 return false
             }
-            // A row without a text for its path is not sound; reading it throws.
+            // A row whose path is not text is damaged; reading the row throws later.
             guard let path = text(0) else { return true }
             let order = last.withUnsafeBufferPointer { ByteOrder.compare($0, path) }
             guard order < 0 || order == 0 && !hasRow else {
@@ -79,7 +85,7 @@ struct ProjectionCursor: ~Copyable {
         }
     }
 
-    /// The row that the cursor stands at; nil for one that is not sound.
+    /// The current row. Returns nil if the row is damaged.
     var row: RowProjection? {
         guard let statement, let path = text(0), let owner = text(1), let sha256 = blob(6),
             (2...5).allSatisfy({ sqlite3_column_type(statement, Int32($0)) == SQLITE_INTEGER })
@@ -94,7 +100,7 @@ struct ProjectionCursor: ~Copyable {
             isExecutable: sqlite3_column_int64(statement, 7) != 0)
     }
 
-    /// When the row's file was last used as far as the index knows, in a walk that knows uses.
+    /// When the row's file was last used or promoted; needs a cursor made with `rowsWithUse`.
     var lastUse: Instant {
         guard let statement else { return Instant(milliseconds: 0) }
         // A file without a recorded use has 0 there, which is before its promotion.
@@ -108,12 +114,12 @@ struct ProjectionCursor: ~Copyable {
         text(10).flatMap { Verification(rawValue: String(decoding: $0, as: UTF8.self)) } ?? .none
     }
 
-    /// The target of the row that the cursor stands at. Throws where it is none.
+    /// The target of the current row. Throws if the path is not a valid target.
     func rowTarget() throws(MirrorError) -> Target {
         try read { (row: inout Row) throws(IndexError) in try row.target() }
     }
 
-    /// The whole record that the cursor stands at. Throws where it is not sound.
+    /// The whole record of the current row. Throws if the row is damaged.
     func wholeRecord() throws(MirrorError) -> IndexRecord {
         try read { (row: inout Row) throws(IndexError) in try row.record() }
     }

@@ -1,12 +1,12 @@
 internal import MirrorModel
 
-/// A run as the index remembers it.
+/// A run as the index remembers it: its times, its exit code and its summary.
 struct RunRecord: Sendable, Hashable {
-    /// Unique; sorts by time.
+    /// The run's identifier: unique, and sorted by time.
     var id: String
     /// When the run began.
     var startedAt: Instant
-    /// When the run ended; nil for a run that is under way or was killed.
+    /// When the run ended. `nil` means that the run is under way or was killed.
     var endedAt: Instant?
     /// The run's exit code.
     var exit: Int32?
@@ -14,7 +14,7 @@ struct RunRecord: Sendable, Hashable {
     var summary: String?
 }
 
-/// Rows of `runs`: when the latest runs began and ended, and how.
+/// Rows of `runs`: when each of the latest runs began and ended, and its result.
 extension Database {
     /// The runs, the earliest id first.
     mutating func runs() throws(IndexError) -> [RunRecord] {
@@ -47,9 +47,9 @@ extension Database {
     }
 }
 
-/// The account of the budget: one row of `meta` with the period's beginning and the bytes spent.
+/// The account of the budget: a row of `meta` with the begin of the period and the bytes spent.
 extension Database {
-    /// The account; nil when no run had a budget yet.
+    /// The account of the budget. Returns nil if no run has had a budget.
     mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {
         let text = try first("SELECT value FROM meta WHERE key = 'budget'") { _ in
         } read: { (row: inout Row) throws(IndexError) in
@@ -60,7 +60,7 @@ extension Database {
         return BudgetAccount(start: Instant(milliseconds: numbers[0]), spent: max(0, numbers[1]))
     }
 
-    /// Adds bytes to what was spent since a period began; an account of another period is replaced.
+    /// Adds bytes to what was spent since a period began. An account of another period is replaced.
     mutating func chargeBudget(
         _ bytes: Int64, since start: Instant
     ) throws(IndexError) -> BudgetAccount {
@@ -74,10 +74,10 @@ extension Database {
 }
 
 private let prefix = "host "
-/// How many hosts are remembered: those that were asked last.
+/// The number of hosts to remember: the hosts whose limits were learned last.
 private let mostHosts = 256
 
-/// The limits that earlier runs learned: a row of `meta` for each host, named after it.
+/// The limits that earlier runs learned: one row of `meta` for each host.
 extension Database {
     /// The number of transfers at once that suited each host.
     mutating func learnedLimits() throws(IndexError) -> [Host: Int] {
@@ -119,9 +119,9 @@ extension Database {
     }
 }
 
-/// Rows of `evicted`: files that were left out of Caches or tmp for room.
+/// Rows of `evicted`: files that were left out of Caches or tmp for lack of space.
 extension Database {
-    /// All of them, in the order of their paths' bytes.
+    /// All files that are left out, in the order of their paths' bytes.
     mutating func evictedFiles() throws(IndexError) -> [EvictedFile] {
         try all("SELECT path, size, used_at FROM evicted ORDER BY path") {
             (row: inout Row) throws(IndexError) in

@@ -3,21 +3,23 @@ internal import MirrorModel
 
 /// The tables of the index.
 ///
-/// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
-/// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
-/// a source is stored by its key. A file's owner is the text of `Owners`. Files have no index by digest:
-/// digests come in no order, and 500,000 rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB
-/// without.
+/// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds
+/// since the epoch, except a file's own times, which are nanoseconds. No column has the query of a
+/// URL: a source is stored by its key. A file's owner is the text of `Owners`.
+///
+/// Files have no index by digest, because digests arrive in no order. With such an index, 500,000
+/// rows took 19 s and 1.7 GiB of log; without, 1.7 s and 48 MiB.
 enum Schema {
-    /// What `PRAGMA user_version` says; a greater one is refused.
+    /// The value of `PRAGMA user_version`. An index with a greater one is refused.
     static let version: Int64 = 1
-    /// What `PRAGMA application_id` says: `mirX`.
+    /// The value of `PRAGMA application_id`: `mirX`.
     static let application: Int64 = 0x6D69_7258
-    /// What it said before there was a version that others rely on: `mirr`.
+    /// The application id of indexes before the first stable version: `mirr`.
     static let formerApplication: Int64 = 0x6D69_7272
 
-    /// The columns with the facts of a version, in `files` and in `intents`. The first ten show whether a
-    /// file is as it was put there.
+    /// The columns of an `IndexRecord`, in `files` and in `intents`.
+    ///
+    /// The first ten show whether a file is as mirror put it there.
     static let recordColumns = """
         path, owner, size, modified, changed, inode, sha256, executable, other_algorithm, \
         other_digest, verified, promoted_at, confirmed_at, fresh_until, source, answered_by, \
@@ -26,7 +28,7 @@ enum Schema {
     /// One parameter for each of the columns of a record.
     static let recordParameters = Array(repeating: "?", count: 20).joined(separator: ", ")
 
-    /// Selects records; a condition or an order may follow.
+    /// The SELECT statement for records; a condition or an order may follow.
     static let records = "SELECT \(recordColumns) FROM files"
 
     private static let recordDefinition = """
@@ -92,17 +94,17 @@ enum Schema {
         """
 }
 
-/// The search for damage in a database: SQLite's own check, and a look at the rows that runs
-/// rely on.
+/// Checks a database for damage with SQLite's own check, and reads the rows that runs rely on.
 extension Database {
-    /// The largest database that is read in full when it is opened: some 450 rows, in less than a millisecond.
+    /// The size limit in bytes for a full read at opening: some 450 rows, in less than a
+    /// millisecond.
     static let smallEnoughToVerify: Int64 = 128 << 10
 
     /// Reads a small database in full, so that damage is found while it can still be moved aside.
     ///
-    /// A larger database is not read twice. Its damage is found when its rows are needed. While a
-    /// plan is made, the damage restarts the plan. Later it ends the run, and is marked for the
-    /// next one. Throws `damaged`, or the disk's read error.
+    /// A larger database is not read here; damage is found when its rows are needed. Damage found
+    /// while a plan is made makes the session plan again. Damage found later ends the run and is
+    /// marked for the next run. Throws `damaged`, or the disk's read error.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
         try runCheck("quick_check")
@@ -115,9 +117,9 @@ extension Database {
         try readRows()
     }
 
-    /// Runs an integrity pragma; throws `damaged` when the pages are inconsistent.
+    /// Runs an integrity pragma. Throws `damaged` if the pages are inconsistent.
     ///
-    /// Throws the disk's error when a page cannot be read. SQLite reports both cases in the same
+    /// Throws the disk's error if a page cannot be read. SQLite reports both cases in the same
     /// words, and a new index cures only damage.
     mutating func runCheck(_ pragma: String) throws(IndexError) {
         let words =
@@ -131,7 +133,7 @@ extension Database {
         throw .damaged(faults(in: words))
     }
 
-    /// What a pragma found, in one line: it names the database in a line of its own before it.
+    /// The damage that a pragma reports, in one line, without the line that names the database.
     private func faults(in words: String) -> String {
         words.split(separator: "\n").filter { !$0.hasPrefix("***") }.joined(separator: "; ")
     }

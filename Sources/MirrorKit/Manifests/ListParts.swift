@@ -2,44 +2,46 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Fetches the further documents of a list: its pages, its folders, and what a package index has.
+/// Fetches the further documents of a list: pages, folders, and the projects of a package index.
 struct ListParts {
     let fetch: ManifestFetch
-    /// The list as the user named it.
+    /// The list as the user named it, for messages.
     let label: String
-    /// What is known of the list.
+    /// The hint for reading the list.
     let hint: ListHint
-    /// The format of its first document.
+    /// The format of the list's first document.
     let format: ListFormat?
 
     /// The greatest number of pages; S3 puts a thousand keys into one.
     private static let mostPages = 10_000
     /// The greatest number of entries in the folders of a directory listing.
     private static let mostListed = 100_000
-    /// How many documents are asked for at once.
+    /// How many documents are requested at once.
     private static let mostAtOnce = 8
-    /// What a package index is asked for (PEP 691).
+    /// The Accept header for a package index (PEP 691).
     private static let indexTypes =
         "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
-    /// A document that was read.
+    /// A document that was fetched and read.
     private struct Document: Sendable {
         let part: ListPart
         let decoded: DecodedManifest
-        /// Why the list cannot be used: an index lacks files.
+        /// Why the list cannot be used: the package index lacks files. `nil` for any other
+        /// document.
         var refusal: ManifestError?
 
         init(part: ListPart, decoded: DecodedManifest) {
             (self.part, self.decoded) = (part, decoded)
         }
 
-        /// A project of which the index lacks files.
+        /// A project some of whose files the package index lacks.
         init(lacking refusal: ManifestError, _ part: ListPart) {
             self.init(part: part, decoded: DecodedManifest(leavingOut: "", ""))
             self.refusal = refusal
         }
 
-        /// A folder that is left out of a directory listing; throws the refusal for any other part.
+        /// A folder that is left out of a directory listing. Throws `refusal` for a part of another
+        /// kind.
         init(leavingOut part: ListPart, _ refusal: ManifestError, _ reason: String) throws {
             guard case .folder(let folder) = part else { throw refusal }
             self.part = part
@@ -47,9 +49,10 @@ struct ListParts {
         }
     }
 
-    /// Adds the files of all further documents; returns the whole list as the text of a manifest.
+    /// Fetches all further documents of a list and adds their files to it.
     ///
-    /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable` or the reason of a request.
+    /// Returns the whole list as the text of a manifest. Throws `ManifestError`, or `MirrorError`
+    /// with `manifestUnreadable` or the reason of a failed request.
     func complete(_ decoded: inout DecodedManifest) async throws -> ManifestText {
         var files = ListFiles()
         for resource in decoded.manifest.resources { files.add(resource) }
@@ -85,7 +88,7 @@ struct ListParts {
                 }
                 if document.part.isNextPage { pages += 1 }
                 if let next {
-                    // A page that brings nothing new would be followed by others without end.
+                    // If a page has nothing new, further pages could follow without end.
                     let isNew = (files.count, seen.count) != before || !page.leftOut.isEmpty
                     guard isNew, seen.insert(next.url).inserted, pages < ListParts.mostPages else {
                         throw endless(after: pages)
@@ -120,7 +123,8 @@ struct ListParts {
         decoded.pages = pages
         var files = files
         var (resources, others) = files.finish()
-        // Folders and projects come in any order.
+        // Folders and projects arrive in any order, so the files are sorted. Pages arrive in their
+        // own order.
         if pages == 1 {
             let order = resources.indices.sorted {
                 resources.target(at: $0) < resources.target(at: $1)

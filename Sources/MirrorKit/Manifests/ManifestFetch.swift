@@ -5,7 +5,7 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Requests for manifests and for the documents of lists, outside any root: the bytes stay in memory.
+/// Requests manifests and the documents of lists, outside any root: the bytes stay in memory.
 ///
 /// Requests to one host share its connections.
 final class ManifestFetch: Sendable {
@@ -24,7 +24,7 @@ final class ManifestFetch: Sendable {
 
     private typealias Waiter = AsyncStream<TransferResult>.Continuation
 
-    /// The requests under way, by the numbers of their jobs.
+    /// The requests under way, by the ids of their jobs.
     private final class Waiters: TransferObserver, Sendable {
         let all = Mutex<(last: Int, waiters: [Int: Waiter])>((0, [:]))
 
@@ -45,7 +45,7 @@ final class ManifestFetch: Sendable {
         loop = try TransferLoop(configuration: configuration, parts: store, observer: waiters)
     }
 
-    /// Runs a body with a fetch, whose connections are closed when it returns.
+    /// Runs a closure with a fetch, and then closes the connections of the fetch.
     static func using<Value: Sendable>(
         _ configuration: Configuration,
         _ body: (ManifestFetch) async throws -> Value
@@ -60,7 +60,7 @@ final class ManifestFetch: Sendable {
     /// Makes a request, with the validators of the existing copy.
     ///
     /// - Parameters:
-    ///   - accept: the media types to ask for; nil leaves them to the server.
+    ///   - accept: the media types to ask for. `nil` lets the server choose.
     ///   - local: the version of the copy.
     func get(
         _ url: SourceURL, key: SourceKey, accept: String? = nil,
@@ -104,8 +104,10 @@ final class ManifestFetch: Sendable {
         return String(reason.drop { $0 == " " })
     }
 
-    /// The URL that answered, with the user name and the password of the one that was asked where it is
-    /// of the same origin; without its query after a redirect.
+    /// The URL that answered a request.
+    ///
+    /// If both have one origin, the result has the user name and the password of the requested URL.
+    /// After a redirect, the result has no query.
     static func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
         guard answer.source != url.withoutSecrets, let found = try? SourceURL(answer.source) else {
             return url
@@ -114,9 +116,10 @@ final class ManifestFetch: Sendable {
         return (try? SourceURL("/." + found.path, relativeTo: url)) ?? found
     }
 
-    /// The page at which a list goes on; nil at its end.
+    /// The URL of a list's next page. Returns nil if there is none.
     ///
-    /// Throws `MirrorError` with `manifestUnreadable` where the server names a page that is not asked for.
+    /// Throws `MirrorError` with `manifestUnreadable` if the server names a page that must not be
+    /// requested.
     static func next(
         after answer: Answer, at url: SourceURL, of label: String
     ) throws(MirrorError) -> SourceURL? {
@@ -133,7 +136,7 @@ final class ManifestFetch: Sendable {
     }
 }
 
-/// Parts that belong to no root: files without a name in any folder, gone when they are closed.
+/// Parts without a root: memory files without a name (memfd_create(2)), gone when they are closed.
 final class ScratchPartStore: PartStore {
     private let files = Mutex<[String: PartFile]>([:])
 
@@ -174,12 +177,12 @@ final class ScratchPartStore: PartStore {
 /// The bytes of a manifest.
 enum ManifestText: Sendable {
     case memory([UInt8])
-    /// The bytes that came over the network.
+    /// A part that was received over the network.
     case file(PartFile)
     /// A file of this machine.
     case open(Descriptor)
 
-    /// Decodes them. Throws `ManifestError`, or `MirrorError`.
+    /// Decodes the bytes. Throws `ManifestError`, or `MirrorError`.
     func decode(
         label: String, origin: ManifestOrigin, hint: ListHint
     ) throws -> DecodedManifest {

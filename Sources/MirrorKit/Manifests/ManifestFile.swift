@@ -3,24 +3,26 @@ public import MirrorManifests
 public import MirrorModel
 internal import MirrorSystem
 
-/// A manifest's file, which a program or a person writes or edits.
+/// The file of a manifest, which a program or a person writes or edits.
 ///
-/// An edit changes entries only: order, form and notes of the rest stay as they are, byte for byte.
-/// The file is replaced atomically, so a killed process leaves the old or the new text.
+/// An edit changes entries only. Order, form and notes of the other entries stay as they are, byte
+/// for byte. Each change replaces the file atomically, so a killed process leaves the old or the
+/// new text.
 public struct ManifestFile: Sendable {
     /// The path, as it was given.
     public let path: String
 
-    /// Takes the path of a file, which need not be there for `add`.
+    /// Makes a value for the file at a path. The file need not exist for `write` and `add`.
     public init(path: String) { self.path = path }
 
     /// Whether something exists at the path (access(2)).
     public var exists: Bool { access(path, F_OK) == 0 }
 
-    /// Writes a manifest to the file: an existing one is replaced whole or not at all.
+    /// Writes a manifest to the file, and replaces an existing file whole or not at all.
     ///
-    /// Throws `ManifestError` for values that the notation cannot express, and `MirrorError` with
-    /// `manifestInvalid`, `usage`, `inputOutput` or `noSpace`; the file is then as it was.
+    /// Throws `ManifestError` for values that the notation cannot express. Throws `MirrorError`
+    /// with `manifestInvalid`, `usage`, `inputOutput` or `noSpace`. After an error the file is as
+    /// it was.
     public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
         try await Offload.run {
             try manifest.validate()
@@ -33,11 +35,12 @@ public struct ManifestFile: Sendable {
         }
     }
 
-    /// Adds entries behind the others; makes a manifest where there is no file, in XML if its name ends
-    /// in `.xml`, else in JSON.
+    /// Adds entries after the existing ones.
     ///
-    /// Throws `ManifestError` for a file that is no manifest, and `MirrorError` with
-    /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
+    /// If the file does not exist, it is created: in XML if its name ends in `.xml`, else in JSON.
+    /// Throws `ManifestError` for a file that is no manifest. Throws `MirrorError` with
+    /// `manifestInvalid` if the manifest already names the target of an entry. An error leaves the
+    /// file as it was.
     public func add(_ entries: [NewEntry], isDryRun: Bool = false) async throws {
         try await Offload.run { try addNow(entries, isDryRun: isDryRun) }
     }
@@ -59,10 +62,11 @@ public struct ManifestFile: Sendable {
         if !isDryRun { try file.write { sink in try sink(text) } }
     }
 
-    /// Corrects the text where it is certain what is right, and leaves every other byte as it is.
+    /// Corrects errors in the text whose right value is certain, and leaves every other byte as it
+    /// is.
     ///
-    /// Returns what was corrected; errors may remain. A file without such errors is not written.
-    /// Throws `MirrorError` with `manifestUnreadable`, `inputOutput` or `noSpace`.
+    /// Returns the corrections; errors may remain. If there is nothing to correct, the file is not
+    /// written. Throws `MirrorError` with `manifestUnreadable`, `inputOutput` or `noSpace`.
     public func correct(isDryRun: Bool = false) async throws -> [Replacement] {
         try await Offload.run {
             let file = try FileReplacement(of: path)
@@ -75,7 +79,7 @@ public struct ManifestFile: Sendable {
         }
     }
 
-    /// Refuses entries whose target the manifest already names.
+    /// Throws if the manifest already names the target of an entry.
     private func refuse(_ entries: [NewEntry], in edit: ManifestEdit) throws {
         let targets = Set(entries.map(\.target))
         for resource in edit.decoded.manifest.resources where targets.contains(resource.target) {
@@ -88,9 +92,9 @@ public struct ManifestFile: Sendable {
 
     /// Removes the entries of targets.
     ///
-    /// Throws `ManifestError` for a file that is no manifest, `MirrorError` with `usage` for a
-    /// target that it does not name, and with `manifestInvalid` if the text cannot be edited, as
-    /// that of a Metalink. Nothing is written then.
+    /// Throws `ManifestError` for a file that is no manifest. Throws `MirrorError` with `usage` for
+    /// a target that the manifest does not name. Throws `manifestInvalid` if the text cannot be
+    /// edited, for example a Metalink. An error leaves the file as it was.
     public func remove(_ targets: [Target], isDryRun: Bool = false) async throws {
         try await Offload.run { try removeNow(targets, isDryRun: isDryRun) }
     }
@@ -115,18 +119,18 @@ public struct ManifestFile: Sendable {
         if !isDryRun { try file.write { sink in try sink(text) } }
     }
 
-    /// Writes sizes and sha256 digests of fetched files into the file.
+    /// Writes sizes and sha256 digests of fetched files into the manifest's file.
     ///
-    /// Every selected resource that the index knows is read. If the declarations of one contradict
-    /// its file, the manifest's file stays as it is, and the report names the resource. The
+    /// The call reads every selected resource that the index knows. If a resource's declarations
+    /// contradict its file, the manifest stays as it is and the report names the resource. The
     /// manifest's text keeps its order, its form and its notes: the new values are put beside each
     /// `url`.
     ///
     /// - Parameters:
     ///   - session: a session of the root with the fetched files.
     ///   - options: `only` and `skip` select resources by their tags.
-    ///   - updates: whether other sizes and digests that the manifest declares give way to those of the
-    ///     files that mirror put there last.
+    ///   - updates: whether sizes and digests of the files that mirror put there last replace other
+    ///   values that the manifest declares.
     ///   - isDryRun: whether nothing is written.
     /// - Throws: `ManifestError`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
     ///   `cancelled` and the like.
@@ -154,7 +158,7 @@ extension ManifestEdit {
             label: path, origin: origin)
     }
 
-    /// The text of a manifest's file. Throws `MirrorError` with `manifestUnreadable`.
+    /// The bytes of a manifest's file. Throws `MirrorError` with `manifestUnreadable`.
     static func bytes(ofFile path: String) throws -> [UInt8] {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {

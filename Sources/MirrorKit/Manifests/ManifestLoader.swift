@@ -6,8 +6,8 @@ internal import MirrorSystem
 /// Reads manifests from files, from standard input, and over the network.
 ///
 /// A manifest with a URL is requested with the validators of its last good copy. The copy is used
-/// if the response is 304, if the network fails, or if the server fails for a while. If the server
-/// responds that there is no such manifest, that is believed and the copy is not used.
+/// after a response 304, and while the network or the server fails. If the server responds that
+/// there is no such manifest, the load fails.
 struct ManifestLoader: Sendable {
     let view: TreeView
     let configuration: Configuration
@@ -16,9 +16,10 @@ struct ManifestLoader: Sendable {
     var fresh: Set<ManifestSource> = []
     /// The hint for sources that are lists of other programs.
     var hint = ListHint()
-    /// Whether the further documents of lists in files are left to a second reading, which has the index.
+    /// Whether the further documents of a list in a file are left to a second load, which has the
+    /// index.
     var leavesParts = false
-    /// Receives the progress of the decoding; nil without a listener.
+    /// Shows the progress of the decoding. `nil` if no code listens.
     private let meter = ActivityMeter.current
 
     init(
@@ -29,12 +30,14 @@ struct ManifestLoader: Sendable {
         (self.isOffline, self.fresh, self.hint) = (isOffline, fresh, hint)
     }
 
-    /// A manifest that was read, and the facts to remember when its plan is executed.
+    /// A manifest that was read, with the facts to remember when its plan is executed.
     struct Loaded: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?
         var notice: Notice?
-        /// Until when the server's answer is fresh; nil if it did not say, or was not asked.
+        /// Until when the server's response is fresh.
+        ///
+        /// `nil` if the server gave no time, or if no request was made.
         var freshUntil: Instant?
     }
 
@@ -52,7 +55,8 @@ struct ManifestLoader: Sendable {
                     return try ManifestLoader.readFile(
                         at: path, hint: before ?? hint, meter: meter, wasFile: wasFile)
                 } catch let refusal as ManifestError {
-                    // Another text may be at its place now.
+                    // The text at the path may be another list now, so the load tries again without
+                    // the old hint.
                     guard before != nil,
                         let loaded = try? ManifestLoader.readFile(
                             at: path, hint: hint, meter: meter)
@@ -83,7 +87,9 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// The hint that a list was last synced with; nil if there was none, or if a new hint is given.
+    /// The hint that the list at a path was last synced with.
+    ///
+    /// Returns nil if there was no hint, or if the user gives a new one.
     private func hintFromBefore(of path: String) throws -> ListHint? {
         guard hint.isEmpty else { return nil }
         let known = try ManifestMemory.of(path, in: view)?.record.hint
@@ -113,12 +119,15 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// Adds what a list in a file does not say itself, from its last good copy if neither the list nor
-    /// the hint has changed since, else from the servers.
+    /// Adds the files of a list's further documents.
+    ///
+    /// The files come from the last good copy if the list and the hint are unchanged, else from the
+    /// servers.
     private func complete(_ loaded: Loaded, _ label: String) async throws -> Loaded {
         if loaded.decoded.parts.isEmpty { return loaded }
         var loaded = loaded
-        // An index has the same files for a digest tomorrow; a folder may have others.
+        // A package index has the same files for a digest tomorrow; a folder on a server may have
+        // others.
         let isOfIndex = loaded.decoded.parts.allSatisfy {
             if case .project = $0 { true } else { false }
         }
@@ -172,7 +181,7 @@ struct ManifestLoader: Sendable {
         _ url: SourceURL, _ hint: ListHint, _ copy: ManifestCopy?, with fetch: ManifestFetch
     ) async throws -> Loaded {
         let key = SourceKey(url)
-        // What another hint made of the text is not what is meant now.
+        // A copy that was made with another hint is not used for a conditional request.
         let isAsBefore = copy.map { [hint, hint.withoutBase].contains($0.record.hint) } ?? true
         let version = isAsBefore ? copy?.version : nil
         switch try await fetch.get(url, key: key, ifChangedSince: version) {
@@ -188,7 +197,7 @@ struct ManifestLoader: Sendable {
             do {
                 decoded = try bytes.decode(label: url.description, origin: .url(url), hint: hint)
             } catch {
-                // A captive portal answers in the place of every server.
+                // A captive portal sends its own page in place of every server's response.
                 guard body.answer.mediaType.map(MediaRange.isPage) == true,
                     copy != nil || answered.path.utf8.last != UInt8(ascii: "/")
                 else { throw error }
@@ -217,7 +226,7 @@ struct ManifestLoader: Sendable {
             var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
             record.resources = decoded.manifest.resources.count
             record.hint = decoded.hint
-            // The validators of a first page say nothing of the others.
+            // The validators of a first page say nothing about the other pages.
             record.provenance = isWhole ? body.answer.provenance : nil
             record.validators = isWhole ? body.answer.validators : Validators()
             record.freshUntil = body.answer.freshUntil
@@ -237,7 +246,7 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// Says in how many pages a list came; nil for one.
+    /// Says how many pages a list has. Returns nil for one page.
     private static func notice(ofPages pages: Int, at label: String) -> Notice? {
         pages > 1 ? Notice("\(label.printable): the list came in \(pages) pages.") : nil
     }
@@ -252,8 +261,10 @@ struct ManifestLoader: Sendable {
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
     }
 
-    /// Returns the last good copy if the failure may be temporary and is not the request's; otherwise
-    /// throws the failure.
+    /// Returns the last good copy, with a notice, if the failure may pass.
+    ///
+    /// Otherwise throws the failure. A status 4xx other than 429 does not count as one that may
+    /// pass.
     private func serve(
         _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
     ) throws -> Loaded {
@@ -264,7 +275,8 @@ struct ManifestLoader: Sendable {
                 remedy: Remedy(.goOnline)
             )
         }
-        // 408 and 425 may pass, and were asked again. A copy serves where network or server are in trouble.
+        // 408 and 425 may pass, but were tried again already. A copy serves if network or server
+        // fail.
         let isRefused = error.status.map { (400..<500).contains($0) && $0 != 429 } ?? false
         guard let copy, error.isRetryable, !isRefused else {
             let mightServe = copy == nil && error.isRetryable && !isRefused
@@ -276,7 +288,7 @@ struct ManifestLoader: Sendable {
             throw failure
         }
         var loaded = try decode(copy, url)
-        // The use of a copy does not make it newer, so its row stays as it is.
+        // Using a copy does not make it newer, so its row stays as it is.
         loaded.memory = nil
         loaded.notice = Notice(
             "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(copy.age), is used."

@@ -9,8 +9,8 @@ internal import MirrorSystem
 extension ManifestLoader {
     /// Reads a manifest from its file. Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     ///
-    /// - Parameter wasFile: whether it was a regular file when it was read before. A pipe that
-    ///   has taken its place is then refused, and not waited for.
+    /// - Parameter wasFile: whether the path had a regular file when it was last read. Then the
+    ///   call throws for a pipe in its place, instead of waiting for a writer.
     static func readFile(
         at path: String, hint: ListHint = ListHint(),
         meter: ActivityMeter? = nil, wasFile: () -> Bool = { false }
@@ -24,7 +24,7 @@ extension ManifestLoader {
             }
             awaitWriter(of: file)
         }
-        // The stamp is taken before the read, so that a file that changes during it has another
+        // The stamp is taken before the read: if the file changes during the read, it has another
         // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
         meter?.begin(.decoding, totalBytes: stamp?.size)
@@ -45,9 +45,10 @@ extension ManifestLoader {
                 record: record, path: place, text: stamp == nil ? nil : .open(file)))
     }
 
-    /// Waits until a pipe has a writer, and has reads wait for its bytes (poll(2), fifo(7)).
+    /// Waits until a pipe has a writer, and then makes reads wait for bytes (poll(2), fifo(7)).
     ///
-    /// To open it once more could wait for ever: its writer may have come and gone.
+    /// The pipe is not opened a second time: its only writer may already be gone, and open(2) would
+    /// then wait for ever.
     private static func awaitWriter(of file: Descriptor) {
         var entry = pollfd(fd: file.number, events: Int16(POLLIN), revents: 0)
         while poll(&entry, 1, -1) < 0, errno == EINTR {}
@@ -72,8 +73,8 @@ extension ManifestLoader {
 
 /// The absolute path of a file, with the links in its folder resolved.
 ///
-/// The last name stays as given, because the destination of a link such as `latest.json` may
-/// change.
+/// A link in the last name stays, because a link such as `latest.json` may later lead to another
+/// file.
 func canonicalPath(_ path: String) -> String {
     let split = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let folder = split.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -82,16 +83,16 @@ func canonicalPath(_ path: String) -> String {
     return (above == "/" ? "" : above) + "/" + name
 }
 
-/// A manifest that a root remembers, and how to read it.
+/// A manifest that a root remembers; its methods read the manifest.
 struct ManifestMemory: Sendable {
     let record: ManifestRecord
-    /// The paths where the file may be, the likeliest first; none for a URL.
+    /// The paths where the file may be, the likeliest first. Empty for a URL.
     let paths: [String]
     /// The names of all manifests that the root remembers.
     fileprivate let names: Set<String>
     fileprivate let root: RootDirectory?
 
-    /// All remembered manifests, in the order of their names.
+    /// All manifests that a root remembers, in the order of their names.
     static func all(in view: TreeView) throws -> [ManifestMemory] {
         guard let root = view.root, let records = try view.index?.manifests(), !records.isEmpty
         else { return [] }
@@ -103,19 +104,20 @@ struct ManifestMemory: Sendable {
         }
     }
 
-    /// The root's memory of the manifest at a path; nil if the root remembers none there.
+    /// The manifest at a path that the root remembers. Returns nil if the root remembers none
+    /// there.
     static func of(_ path: String, in view: TreeView) throws -> ManifestMemory? {
         let place = canonicalPath(path)
         return try all(in: view).first { $0.paths.contains(place) }
     }
 
-    /// The place where the manifest is expected, as text for people.
+    /// The URL or the likeliest path of the manifest, as text for people.
     var place: String {
         if case .url(let key) = record.place { return key.description }
         return paths.first ?? record.name
     }
 
-    /// The first of the paths that leads to a readable file; nil if none does.
+    /// The first of the paths that leads to a readable file. Returns nil if no path does.
     var found: String? {
         paths.first { path in
             var status = stat()
@@ -126,8 +128,8 @@ struct ManifestMemory: Sendable {
 
     /// Reads the manifest from its file, or else its last good copy, with a notice.
     ///
-    /// If the file has a new name in it, the manifest was renamed. But if the root remembers that
-    /// name as a manifest of its own, another manifest was put at this path, and the copy is used.
+    /// If the name in the file is new, the manifest was renamed. If the root remembers another
+    /// manifest of that name, the file has been replaced by it. Then the copy is used.
     func read(_ meter: ActivityMeter? = nil) throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
@@ -151,7 +153,8 @@ struct ManifestMemory: Sendable {
         }
     }
 
-    /// Reads the last good copy, with a notice that gives the reason; nil if there is no copy.
+    /// Reads the last good copy, with a notice that gives the reason. Returns nil if there is no
+    /// copy.
     func serveCopy(because why: String) throws -> ManifestLoader.Loaded? {
         guard let copy = ManifestCopy(of: record, in: root) else { return nil }
         var loaded = ManifestLoader.Loaded(decoded: try decoded(copy))
@@ -161,9 +164,10 @@ struct ManifestMemory: Sendable {
         return loaded
     }
 
-    /// The manifest in its file, or else in its last good copy; nil if neither can be read.
+    /// Reads the manifest from its file, or else its last good copy. Returns nil if it can read
+    /// neither.
     ///
-    /// It asks no server, and does not wait for a pipe's writer.
+    /// The call makes no request and does not wait for a pipe's writer.
     func known() -> Manifest? {
         if let path = found, FileStatus.stamp(following: path) != nil,
             let read = try? ManifestLoader.readFile(at: path, hint: record.hint),
@@ -174,7 +178,7 @@ struct ManifestMemory: Sendable {
         return (try? copied())?.manifest
     }
 
-    /// The last good copy; nil if there is none.
+    /// Reads the last good copy. Returns nil if there is no copy.
     func copied() throws -> DecodedManifest? {
         try ManifestCopy(of: record, in: root).map { try decoded($0) }
     }
@@ -199,9 +203,10 @@ struct ManifestMemory: Sendable {
 }
 
 extension ManifestRecord {
-    /// The hint that the last good copy is read with.
+    /// The hint for reading the last good copy.
     ///
-    /// The copy of a list that came in several answers is a manifest, which needs no hint.
+    /// The hint applies only if the copy is a list. The copy of a list that had several documents
+    /// is a manifest.
     var copyHint: ListHint {
         var hint = hint
         hint.isForListsOnly = true
@@ -210,7 +215,8 @@ extension ManifestRecord {
 }
 
 extension DecodedManifest {
-    /// Takes from a last good copy what was left out of a list that came in several documents.
+    /// Reads the entries that were left out of a list with several documents from its last good
+    /// copy.
     mutating func recallLeftOut(_ copy: Int32) {
         if notation == .json { manifest.leftOut = [LeftOutEntry](noteIn: copy) }
     }

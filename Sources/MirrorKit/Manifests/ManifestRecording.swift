@@ -5,7 +5,8 @@ internal import MirrorSystem
 
 /// Records the manifests of an executed plan in the index, with their last good copies.
 struct ManifestRecording: Sendable {
-    /// The manifests as read before the run; another process may have read another text since.
+    /// The manifests as they were read before the run. Another process may have read newer texts
+    /// since.
     private let known: [FetchedManifest]
     private let plan: Plan
     private let engine: Engine
@@ -14,19 +15,21 @@ struct ManifestRecording: Sendable {
         (self.known, self.plan, self.engine) = (known, plan, engine)
     }
 
-    /// Remembers the manifests that the index does not know yet while their plan is executed, and returns
-    /// their copies by their names.
+    /// Remembers new manifests while their plan is executed, and returns the digests of their
+    /// copies.
     ///
-    /// Whatever ends the run, the next one needs not be told about them; and to copy and flush a long
-    /// manifest takes as long as some hundred files. A copy that no row names in the end is removed
-    /// by a later run (`ManifestCopy.sweep`). What fails here is done afterwards.
+    /// The result is keyed by the names of the manifests. If the run is killed, the next run then
+    /// knows its manifests. The work is done during the run, because copying and flushing a long
+    /// manifest takes as long as some hundred files. `write` repeats what fails here. If no row
+    /// names a copy in the end, a later run removes the copy (`ManifestCopy.sweep`).
     func rememberNew() async -> [String: Digest] {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
             let rows = try engine.index.manifests()
             let root = resolvedPath(engine.root.path) ?? engine.root.path
             let names = Set(rows.map(\.name))
-            // What a former name owns goes to the new one in the end.
+            // `write` gives the targets of a former name to the new one, so no row is written for
+            // it here.
             let renamed = Set(
                 OwnerBook.formerNames(of: plan.manifests, among: rows, root: root).values
                     .map { plan.manifests[$0].owner })
@@ -42,7 +45,7 @@ struct ManifestRecording: Sendable {
         return copies ?? [:]
     }
 
-    /// Writes the row of a manifest whose plan is being executed.
+    /// Writes the row of a manifest whose plan is being executed, without a time of sync.
     private func remember(
         _ manifest: FetchedManifest, _ copy: Digest, at root: String
     ) throws {
@@ -52,12 +55,12 @@ struct ManifestRecording: Sendable {
         if let record { try engine.index.put([record]) }
     }
 
-    /// Writes the rows of the manifests.
+    /// Writes the rows of the manifests after the run.
     ///
     /// A run that finds nothing to do leaves the index as it is, unless a manifest has another
     /// place or another text.
     ///
-    /// - Parameter copies: those that `rememberNew` took.
+    /// - Parameter copies: the result of `rememberNew`.
     func write(copies: [String: Digest]) async throws {
         guard !known.isEmpty else { return }
         try await Offload.run {
@@ -77,7 +80,8 @@ struct ManifestRecording: Sendable {
             guard !changed.isEmpty else { return }
             let names = Set(rows.compactMap(\.copyName))
             let hasNewCopy = changed.contains { $0.copyName.map(names.contains) == false }
-            // The row that names the previous copy must be gone before that copy is.
+            // A new row replaces the row that names the previous copy. This commit must be durable
+            // before the sweep removes that copy.
             try engine.index.put(changed, durably: hasNewCopy)
             if hasNewCopy {
                 ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
@@ -86,12 +90,12 @@ struct ManifestRecording: Sendable {
     }
 }
 
-/// The facts about a manifest that a session has read, for the index to remember.
+/// The facts about a manifest that a session has read; the index stores them when the plan runs.
 struct FetchedManifest: Sendable {
     var record: ManifestRecord
-    /// The path that it was read from; nil for a URL.
+    /// The path that the manifest was read from. `nil` for a URL.
     var path: String?
-    /// The text that becomes the last good copy; nil if the copy is current.
+    /// The text that becomes the last good copy. `nil` if the existing copy is current.
     var text: ManifestText?
 
     /// The `whereabouts` of the manifest that these facts belong to.
@@ -100,7 +104,7 @@ struct FetchedManifest: Sendable {
         return .file(path: path ?? "")
     }
 
-    /// The row to write, after its copy; nil if the existing row says the same.
+    /// The row to write, once the copy is made. Returns nil if the existing row is still right.
     func record(
         after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool,
         copy: Digest?
@@ -114,7 +118,7 @@ struct FetchedManifest: Sendable {
             && row?.hint == record.hint
         if path != nil, isSame, !isSynced, row?.hint == record.hint { return nil }
         if path == nil, text == nil {
-            // The server confirmed the copy that the row named.
+            // The server confirmed the copy that the existing row names.
             record.copiedAt = SystemClock.now()
         } else if let row, isSame, path != nil {
             (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
@@ -125,13 +129,13 @@ struct FetchedManifest: Sendable {
         return record
     }
 
-    /// Whether its file has not been written to since it was read.
+    /// Whether the manifest's file is unchanged since it was read.
     var isAsRead: Bool {
         guard case .open(let file)? = text else { return true }
         return (try? file.status(path: path ?? ""))?.stamp == record.stamp
     }
 
-    /// Takes a copy of the text, unless the previous copy has the same text.
+    /// Makes the last good copy of the text, unless the previous copy has the same text.
     private func takeCopy(
         into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory,
         _ taken: Digest?
@@ -139,7 +143,7 @@ struct FetchedManifest: Sendable {
         guard let text else { return }
         if case .open(let file) = text {
             guard isAsRead else {
-                // The file was written to since it was read, so the next run takes the copy.
+                // The file has changed since it was read, so the next run makes the copy.
                 record.stamp = nil
                 (record.copyName, record.copyDigest) = (row?.copyName, row?.copyDigest)
                 record.copiedAt = row?.copiedAt
@@ -165,17 +169,17 @@ struct FetchedManifest: Sendable {
 
 /// The last good copy of a manifest: a file in `.mirror/manifests/`.
 ///
-/// A copy of another text has another name. So a crash between the write of a copy and the write of
-/// its row leaves the previous copy, with the row that names it. A copy that no row names is
-/// removed after the next write.
+/// A copy of another text has another name. So the previous copy and its row survive a crash
+/// between the write of a copy and of its row. The sweep after the next write removes a copy that
+/// no row names.
 struct ManifestCopy: Sendable {
     let record: ManifestRecord
-    /// The copy, open for reading; its bytes have the recorded digest.
+    /// The open copy; its bytes have the digest in the row.
     let file: Descriptor
 
     private static let folder = ".mirror/manifests"
 
-    /// Opens the copy that a row names; nil if it is missing, or differs from what was written.
+    /// Opens the copy that a row names. Returns nil if it is missing or its bytes have changed.
     init?(of record: ManifestRecord, in root: RootDirectory?) {
         guard let root, let name = record.copyName, let digest = record.copyDigest,
             let file = try? root.openFile(ManifestCopy.folder + "/" + name),
@@ -196,20 +200,20 @@ struct ManifestCopy: Sendable {
         (try? root.openFile(folder + "/" + name)) != nil
     }
 
-    /// The version for a conditional request.
+    /// The version for a conditional request. Returns nil if the copy did not come from a server.
     var version: LocalVersion? {
         guard let provenance = record.provenance, let digest = record.copyDigest else { return nil }
         return LocalVersion(
             provenance: provenance, validators: record.validators, size: 0, sha256: digest)
     }
 
-    /// The name of a manifest's copy with a digest.
+    /// The name of the copy of a manifest whose text has this digest.
     static func name(of manifest: String, _ digest: Digest) -> String {
         let owner = ByteHasher.digest(.sha256, of: Array(manifest.utf8))
         return "\(owner.hex.prefix(16)).\(digest.hex.prefix(32)).manifest"
     }
 
-    /// Writes a manifest's text to a new file and flushes it; returns its digest.
+    /// Writes a manifest's text to a new file and flushes it; returns the digest of the text.
     static func write(
         _ text: ManifestText, of manifest: String, in root: RootDirectory
     ) throws(MirrorError) -> Digest {

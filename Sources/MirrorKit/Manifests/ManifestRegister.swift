@@ -5,13 +5,13 @@ internal import Synchronization
 
 /// The manifests of a root: those that a session reads, and those that the root remembers.
 ///
-/// A session reads manifests before it makes a plan, and its root remembers them only once that plan
-/// is executed.
+/// A session reads manifests before it makes a plan. The root remembers them only when that plan is
+/// executed.
 public final class ManifestRegister: Sendable {
     let root: String
     private let configuration: Configuration
     let engine: SharedEngine
-    /// What was read last, by the names of the manifests.
+    /// The facts about the manifests that were read last, by the names of the manifests.
     private let fetched = Mutex<[String: FetchedManifest]>([:])
 
     init(root: String, _ configuration: Configuration, engine: SharedEngine) {
@@ -20,8 +20,8 @@ public final class ManifestRegister: Sendable {
 
     /// The manifests that the root remembers, in the order of their names.
     ///
-    /// The list is empty if none was synced yet. Throws `MirrorError` with `rootUnusable`,
-    /// `indexNewer` or `inputOutput`, as all that asks the index does.
+    /// The list is empty if no manifest was synced yet. Throws `MirrorError` with `rootUnusable`,
+    /// `indexNewer` or `inputOutput`, as all queries of the index do.
     public func remembered() async throws -> [RememberedManifest] {
         try await engine.look { view in
             try ManifestMemory.all(in: view).map(RememberedManifest.init)
@@ -55,17 +55,17 @@ public final class ManifestRegister: Sendable {
 // MARK: Reading
 
 extension ManifestRegister {
-    /// Reads manifests; if none is given, those that the root remembers.
+    /// Reads manifests from their sources. Without a source, reads those that the root remembers.
     ///
     /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
-    /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
+    /// is used, with a notice. The last good copy also replaces a file that is gone. Throws
     /// `ManifestError`, or `MirrorError` with `manifestUnreadable`, `offline` or `usage`, or as
     /// `remembered` does.
     ///
     /// - Parameters:
-    ///   - fresh: URLs that are not asked for, because their copies are known to be fresh.
-    ///   - hint: what is known of sources that are lists of other programs; it is remembered once
-    ///     their plan is executed.
+    ///   - fresh: URLs that are not requested, because their copies are known to be fresh.
+    ///   - hint: how to read sources that are lists of other programs. The root remembers the hint
+    ///   when their plan is executed.
     public func load(
         _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
         hint: ListHint = ListHint()
@@ -83,31 +83,35 @@ extension ManifestRegister {
             return result
         }
         // Only manifests with a URL, and remembered ones, have rows in the index. Opening the index
-        // takes longer than reading a short manifest. Whether a pipe was a file before, it knows.
+        // takes longer than reading a short manifest. For a pipe the index is needed: it knows
+        // whether a file was there before.
         if sources.allSatisfy({ $0.isLocal && !$0.isPipe && !$0.isLong }) {
             do {
-                // What the servers said before is in the index. Standard input is read once only.
+                // The index has what servers answered before about a list. Standard input can be
+                // read only once.
                 let loaded = try await load(
                     TreeView(root: nil, index: nil), !sources.contains(.standardInput))
                 let isComplete = loaded.decoded.allSatisfy {
-                    // The root may remember what a list does not say.
+                    // The root may remember the files that a list does not have itself, or the hint
+                    // for a list.
                     $0.parts.isEmpty && ($0.list == nil || !hint.isEmpty)
                 }
                 if isComplete || sources.contains(.standardInput) { return loaded }
             } catch let refusal as ManifestError {
-                // The root may remember the hint that a list was read with.
+                // The root may remember the hint for a list that cannot be read without one.
                 guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
             } catch let error as MirrorError {
-                // The copy of a file may be used, but bytes from a pipe come only once.
+                // The last good copy may replace the file. Bytes from standard input arrive only
+                // once.
                 guard error.code == .manifestUnreadable, !sources.contains(.standardInput)
                 else { throw error }
             }
         }
-        // A sync of these manifests rebuilds a damaged index.
+        // A damaged index is no error here, because a sync of these manifests rebuilds it.
         return try await engine.reading(indexIsDispensable: true) { try await load($0, false) }
     }
 
-    /// Reads the manifests that the root remembers; it is no error if there are none.
+    /// Reads the manifests that the root remembers. The result is empty if there are none.
     ///
     /// A manifest without a readable file or copy is skipped, with a notice. Throws
     /// `ManifestError`, or `MirrorError` with `offline`, or as `remembered` does.
@@ -117,8 +121,8 @@ extension ManifestRegister {
 
     /// Reads the manifests that the root remembers.
     ///
-    /// - Parameter passesOverLost: whether one without a readable file or copy is skipped, with a
-    ///   notice, and it is no error if there are none.
+    /// - Parameter passesOverLost: whether a manifest without a readable file or copy is skipped,
+    ///   with a notice. Without it, such a manifest is an error, and so is an empty list.
     private func loadRemembered(
         isOffline: Bool, passesOverLost: Bool
     ) async throws -> LoadedManifests {
@@ -155,7 +159,8 @@ extension ManifestRegister {
         fetched.withLock { $0[memory.record.name] = memory }
     }
 
-    /// What was read of a plan's manifests, to be recorded once the plan is executed.
+    /// The facts that were read of a plan's manifests, for the index to store when the plan is
+    /// executed.
     func recording(of plan: Plan, in engine: Engine) -> ManifestRecording {
         let fetched = fetched.withLock { $0 }
         let known = plan.manifests.compactMap { manifest -> FetchedManifest? in

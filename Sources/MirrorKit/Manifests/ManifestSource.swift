@@ -38,14 +38,14 @@ public enum ManifestSource: Sendable, Hashable {
         return true
     }
 
-    /// Whether its path leads to a pipe or the like.
+    /// Whether the path leads to something other than a regular file, for example a pipe.
     var isPipe: Bool {
         guard case .path(let path) = self else { return false }
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
-    /// Whether it takes longer to read than an index to open.
+    /// Whether reading the file takes longer than opening an index (more than 4 MiB).
     var isLong: Bool {
         guard case .path(let path) = self else { return false }
         var status = stat()
@@ -63,11 +63,11 @@ public enum ManifestSource: Sendable, Hashable {
 }
 
 extension ManifestSource {
-    /// Reads the manifest by itself: without a root, and without remembering it.
+    /// Reads the manifest on its own: without a root, so no root remembers it.
     ///
     /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     ///
-    /// - Parameter hint: what is known of it if it is a list of another program.
+    /// - Parameter hint: how to read the source if it is a list of another program.
     public func read(
         configuration: Configuration = Configuration(), hint: ListHint = ListHint()
     ) async throws -> DecodedManifest {
@@ -85,21 +85,23 @@ public struct LoadedManifests: Sendable {
     public var manifests: [Manifest] = []
     /// The decoded manifests with their warnings, in the same order.
     public var decoded: [DecodedManifest] = []
-    /// For each manifest, until when its server's answer is fresh; nil if the server did not say,
-    /// or was not asked.
+    /// Until when the server's response for each manifest is fresh, in the same order.
+    ///
+    /// `nil` if the server gave no time, or if no request was made.
     public var freshUntil: [Instant?] = []
-    /// Notices for people, for example of the use of an old copy.
+    /// Notices for people, for example about the use of an old copy.
     public var notices: [Notice] = []
 }
 
 extension Manifest {
-    /// Makes one manifest of several lists, whose files are together in one tree.
+    /// Makes one manifest of several lists whose files belong into one tree.
     ///
-    /// A file that several of them name becomes one resource, if they do not contradict each other.
+    /// A file that several lists name becomes one resource, if the lists do not contradict each
+    /// other.
     ///
     /// - Parameters:
     ///   - name: the name of the new manifest, which owns its files.
-    ///   - lists: the lists that were read; errors name them by their labels.
+    ///   - lists: the lists that were read. Errors name them by their labels.
     /// - Throws: `ManifestError` with each file that two lists describe differently.
     public static func joined(
         name: String, _ lists: [DecodedManifest]
@@ -131,12 +133,12 @@ extension Manifest {
 }
 
 extension Manifest {
-    /// Refuses a manifest in which a resource declares no digest that proves its bytes.
+    /// Throws if a resource of the manifest declares no digest that proves its bytes.
     ///
-    /// Throws `ManifestError`, which names up to 20 of these resources with their places.
+    /// The `ManifestError` names up to 20 of these resources with their places.
     ///
-    /// - Parameter label: the user's name for the manifest; nil stands for the place that it was
-    ///   read from.
+    /// - Parameter label: the user's name for the manifest. `nil` stands for the place that the
+    ///   manifest was read from.
     public func refuseUnpinned(label: String? = nil) throws(ManifestError) {
         var diagnostics: [Diagnostic] = []
         var count = 0
@@ -169,17 +171,18 @@ extension Manifest {
 
 /// The values for `${NAME}` in headers and bodies, and the origins that may get them.
 public struct Secrets: Sendable {
-    /// Which names are granted, and to which origins.
+    /// The names that may be used, each with the origins that may get its value.
     public var grants: [Grant] = []
-    /// Values by name.
+    /// The values by their names.
     public var environment: [String: String] = [:]
-    /// A folder with one file for each name, read if the environment has no value.
+    /// A folder with one file for each name. A file is read if `environment` has no value for its
+    /// name.
     public var credentialsFolder: String?
 
     /// Grants no value to any origin.
     public init() {}
 
-    /// Takes grants, and the values of this process for them.
+    /// Makes secrets from grants and from this process's values for them.
     ///
     /// The values come from the environment, and from `$CREDENTIALS_DIRECTORY` as systemd sets it
     /// (systemd.exec(5)).
@@ -195,10 +198,12 @@ public struct Secrets: Sendable {
         return secrets
     }
 
-    /// The text of a credential's file, up to 64 KiB; nil if there is none.
+    /// The text of a credential's file, up to 64 KiB. Returns nil if there is no readable UTF-8
+    /// file.
     func credential(named name: String) -> String? {
         guard let folder = credentialsFolder, !folder.isEmpty else { return nil }
-        // A pipe would be waited for; it cannot be read at a position.
+        // `O_NONBLOCK` keeps a pipe from blocking here; the positioned read below then fails for
+        // the pipe.
         let number = open(folder + "/" + name, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return nil }
         let file = Descriptor(owning: number)

@@ -1,13 +1,13 @@
 public import MirrorModel
 internal import MirrorSystem
 
-/// Asks servers about files, without fetching them.
+/// Asks servers about files without downloading them.
 public enum ServerProbe {
-    /// The reports on URLs, in their order.
+    /// The reports on URLs, in the order of the URLs.
     ///
-    /// For each URL a HEAD is sent, and a GET of the first byte if the answer says too little. The
-    /// refusal of a server is in its report. Throws `MirrorError` with `cancelled`, and if no
-    /// request can be made at all.
+    /// The probe sends a HEAD for each URL. If the response says too little, a GET of the first
+    /// byte follows. If a server refuses, its report says so. Throws `MirrorError` with
+    /// `cancelled`, or if no request can be made at all.
     public static func reports(
         on urls: [SourceURL], configuration: Configuration = Configuration()
     ) async throws -> [ProbeReport] {

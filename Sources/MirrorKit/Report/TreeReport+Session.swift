@@ -2,11 +2,11 @@ public import MirrorModel
 internal import MirrorSystem
 
 extension TreeReport {
-    /// Says what is in the tree, where it came from, and what runs did.
+    /// Makes a report of what is in the tree, where it came from, and what runs did.
     ///
-    /// It asks no server, reads no file of the tree, and takes no lock: a run beside it goes on. Memory
-    /// does not grow with the number of files. Throws `MirrorError` with `inputOutput` or
-    /// `indexNewer`.
+    /// The report makes no request and reads no file of the tree. It takes no lock, so a run can
+    /// go on at the same time. Its memory does not grow with the number of files. Throws
+    /// `MirrorError` with `inputOutput` or `indexNewer`.
     public init(of session: MirrorSession, on manifests: [Manifest]) async throws {
         let root = session.root
         let remembered = try await session.manifests.remembered()

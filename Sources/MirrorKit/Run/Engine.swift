@@ -2,18 +2,18 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The lock, the index, the promoter and the transfer loop: everything that writes.
+/// Everything that writes to a root: the lock, the index, the promoter and the transfer loop.
 ///
-/// They are open as long as a session executes plans. Opening the engine settles the leftovers of
-/// an interrupted run. Several runs may use it at once.
+/// A session keeps the engine open while the session executes plans. Opening the engine settles
+/// what an interrupted run left. Several runs may use the engine at once.
 final class Engine: Sendable {
     let root: RootDirectory
     let index: Index
     let promoter: Promoter
     let parts: TreePartStore
-    /// Sentences for people about the state in which the root was found.
+    /// Sentences for people about what the engine found in the root when it was opened.
     let notices: [String]
-    /// Sets of an earlier run that something keeps from being finished.
+    /// Sets of an earlier run whose promotion cannot be finished yet.
     let unfinished: [UnfinishedSet]
     private let lock: Mutex<RootLock?>
     private let configuration: Configuration
@@ -22,7 +22,7 @@ final class Engine: Sendable {
     let claims = TargetClaims()
     let leases: FileLeases
 
-    /// Opens the index of a root whose lock is held, and settles an interrupted run's leftovers.
+    /// Opens the index of a root whose lock is held, and settles what an interrupted run left.
     ///
     /// Blocks the calling thread.
     init(
@@ -61,8 +61,9 @@ final class Engine: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens the index, and settles the leftovers. If the index then proves to be damaged, it
-    /// is moved aside, and both are done once more.
+    /// Opens the index and settles what an interrupted run left.
+    ///
+    /// If the recovery finds damage, the second opening moves the index aside and makes a new one.
     private static func openIndex(
         of root: RootDirectory
     ) throws(MirrorError) -> (Index, Recovery.Settled) {
@@ -90,9 +91,9 @@ final class Engine: Sendable {
         }
     }
 
-    /// Carries out the steps of a run on the thread of its transfers, which the first run starts.
+    /// Executes the steps of a run on the thread of transfers, which the first run starts.
     ///
-    /// Blocks the calling thread until the run needs that thread no more. Throws where the system
+    /// Blocks the calling thread until all steps of the run have ended. Throws if the system
     /// provides no more threads or descriptors.
     func carryOutSteps(of run: RunDriver) throws(MirrorError) {
         let loop = try startedLoop()
@@ -120,25 +121,25 @@ final class Engine: Sendable {
     }
 }
 
-/// The runs whose steps an engine carries out, on the thread of its transfers.
+/// The runs whose steps an engine executes, on the thread of transfers.
 ///
-/// What transfers report is collected, and given to the runs outside of libcurl's callbacks: before
-/// any other transfer begins, because a failure may end a run.
+/// The register collects the events of transfers and passes them to the runs outside of libcurl's
+/// callbacks. It does so before another transfer begins, because a failure may end a run.
 final class RunRegister: TransferObserver, @unchecked Sendable {
-    // Sendable, because other threads reach only `arrivals` and `last`.
+    // Sendable, because other threads use only `arrivals` and `last`.
     private let arrivals = Mutex<[RunDriver]>([])
     private let last = Atomic(-1)
     /// The runs by their numbers.
     private var runs: [Int: RunDriver] = [:]
     private var engine: TransferEngine?
 
-    /// The number of another run.
+    /// The number for the next run.
     func nextNumber() -> Int { last.add(1, ordering: .relaxed).newValue }
 
-    /// The number by which the loop knows a step's transfer.
+    /// The id of a step's transfer in the transfer loop: the run's number and the step's position.
     static func job(of run: Int, position: Int) -> Int { run << 32 | position }
 
-    /// Adds a run, whose steps begin with the next turn.
+    /// Adds a run. Its steps begin with the next turn of the transfer loop.
     func add(_ run: RunDriver) { arrivals.withLock { $0.append(run) } }
 
     func begin(on engine: TransferEngine) { self.engine = engine }
@@ -146,7 +147,7 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     func end() { engine = nil }
 
     func tell(_ job: TransferJob, _ event: TransferEvent) {
-        // A run that did not wait for its transfers is gone.
+        // A run that has ended without waiting for its transfers is not in `runs` any more.
         runs[job.id >> 32]?.note(event, of: job.id & 0xFFFF_FFFF)
     }
 
@@ -169,7 +170,7 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
 }
 
 extension Array {
-    /// Takes all elements, and leaves none.
+    /// Removes and returns all elements.
     fileprivate mutating func takeAll() -> [Element] {
         defer { self = [] }
         return self

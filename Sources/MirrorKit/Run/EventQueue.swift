@@ -5,7 +5,7 @@ internal import Synchronization
 final class EventQueue: Sendable {
     private struct State {
         var events: [Event] = []
-        /// The number of events that were taken and are being read.
+        /// The number of events that the reader took last and still reads.
         var taken = 0
         var hasReader = false
         var isFinished = false
@@ -25,12 +25,12 @@ final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Adds events, and leaves the list empty; has no effect on the queue after `finish`.
+    /// Adds events and empties the list. After `finish`, the events are dropped.
     func send(contentsOf events: inout [Event]) {
         if events.isEmpty { return }
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard !state.isFinished else { return nil }
-            // An empty queue takes the list over as it is.
+            // An empty queue takes the list's storage, without a copy.
             if state.events.isEmpty { swap(&state.events, &events) } else { state.events += events }
             return state.waiter.take()
         }
@@ -38,9 +38,10 @@ final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Ends the events, and throws the error after the last one; returns false if they had ended.
+    /// Ends the events; the error is thrown after the last one. Returns false if they had ended
+    /// before.
     ///
-    /// The events that wait by then are still read.
+    /// Events that are queued already are still read.
     @discardableResult
     func finish(throwing error: (any Error)? = nil) -> Bool {
         let (isEnd, waiter) = state.withLock { state in
@@ -61,10 +62,10 @@ final class EventQueue: Sendable {
     /// Whether the events have, or had, a reader.
     var hasReader: Bool { state.withLock { $0.hasReader } }
 
-    /// The number of unread events; 0 without a reader, because a run does not wait for one.
+    /// The number of unread events. 0 without a reader, so that a run does not wait for a reader.
     var unread: Int { state.withLock { $0.hasReader ? $0.events.count + $0.taken : 0 } }
 
-    /// Takes all waiting events, possibly none; the events taken before count as read.
+    /// Takes all queued events, possibly none. The events taken before then count as read.
     func take() throws -> [Event] {
         try state.withLock { state in
             let events = state.events
@@ -89,6 +90,6 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Whether neither an event nor an error follows.
+    /// Whether the reader will get neither another event nor an error.
     var isOver: Bool { state.withLock { $0.isFinished && $0.events.isEmpty && $0.failure == nil } }
 }

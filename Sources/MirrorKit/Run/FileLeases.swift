@@ -2,9 +2,9 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// A file that is being read, until the reader gives it back.
+/// A reader's hold on a file, until the reader ends it.
 final class FileLease: Sendable {
-    /// The leases under which the current task works: its own, and those of the tasks that began it.
+    /// The leases that the current task holds, and those of the tasks that started it.
     @TaskLocal static var held: [FileLease] = []
 
     fileprivate let leases: FileLeases
@@ -15,23 +15,23 @@ final class FileLease: Sendable {
         (self.target, self.leases) = (target, leases)
     }
 
-    /// Gives the file back; the first that waits for it begins.
+    /// Ends the hold. The first waiters for the file then get it.
     func end() {
         if isOver.exchange(true, ordering: .relaxed) { return }
         leases.give(target)
     }
 
-    /// Whether the reader still has the file. A task may outlive the body that began it.
+    /// Whether the reader still holds the file. A task may outlive the body that started it.
     fileprivate var isHeld: Bool { !isOver.load(ordering: .relaxed) }
 }
 
 /// Keeps files from being replaced or removed while they are read.
 ///
-/// The sessions of a process that work in one folder share its leases. Readers share a file. A writer,
-/// which is a promotion or a removal, has it exclusively. Readers and writers wait in one line, so
-/// readers that overlap for ever keep no promotion out. One kind of reader passes the line: a task that
-/// has a file of the folder already. The writers in the line may wait for that very file. No thread
-/// waits while it holds the mutex.
+/// All sessions of a process that use one folder share its leases. Readers share a file. A writer
+/// (a promotion or a removal) has the file exclusively. Readers and writers wait in one line, so
+/// readers that overlap for ever do not keep a promotion out. A task that already holds a file of
+/// the folder goes ahead of the line. Otherwise the task could wait for a writer that waits for
+/// that file. No thread waits while it holds the mutex.
 final class FileLeases: Sendable {
     private enum Waiter {
         case reader(number: Int, CheckedContinuation<Bool, Never>)
@@ -41,17 +41,18 @@ final class FileLeases: Sendable {
     private struct Lease {
         var readers = 0
         var hasWriter = false
-        /// Those that wait, in their order; empty while the file is free.
+        /// The waiters in order. Empty while the file is free.
         var line: [Waiter] = []
 
         var isFree: Bool { readers == 0 && !hasWriter }
 
-        /// Whether a reader may begin.
+        /// Whether a reader may begin now. `hasFiles`: its task already holds a file of the folder.
         func admits(readerWithFiles hasFiles: Bool) -> Bool {
             !hasWriter && (hasFiles || line.isEmpty)
         }
 
-        /// Lets those begin whose turn has come: one writer, or all readers in front of the next one.
+        /// Removes the next waiters from the line: one writer, or all readers before the next
+        /// writer.
         mutating func takeTurn() -> [Waiter] {
             guard isFree, let first = line.first else { return [] }
             if case .writer = first {
@@ -70,9 +71,9 @@ final class FileLeases: Sendable {
         var leases: [Target: Lease] = [:]
         var readers = 0
 
-        /// Ends a use of a file; returns those whose turn has come.
+        /// Ends a use of a file; returns the waiters that may begin now.
         mutating func end(_ target: Target, _ change: (inout Lease) -> Void) -> [Waiter] {
-            // Nearly always the line is empty, and the lease stays removed.
+            // Nearly always the line is empty, and the lease is not put back.
             guard var lease = leases.removeValue(forKey: target) else { return [] }
             change(&lease)
             let turn = lease.takeTurn()
@@ -107,9 +108,9 @@ extension FileLeases {
 
     private static let folders = Mutex<[Folder: Entry]>([:])
 
-    /// The leases of a root's folder, the same for each session of the process that works in it.
+    /// The leases of a root's folder, which all sessions of the process in that folder share.
     static func of(_ root: RootDirectory) -> FileLeases {
-        // fstat(2) of an open descriptor succeeds. Without it the session has leases of its own.
+        // fstat(2) of an open descriptor succeeds. If it fails, the session gets leases of its own.
         guard let (device, inode) = root.folder else { return FileLeases() }
         let folder = Folder(device: device, inode: inode)
         return folders.withLock { folders in
@@ -125,7 +126,7 @@ extension FileLeases {
 // MARK: Readers
 
 extension FileLeases {
-    /// Takes a file for reading; suspends while a writer has it or waits ahead.
+    /// Takes a file for reading. Suspends while a writer has the file or waits ahead.
     ///
     /// Throws `MirrorError` with `cancelled` if the task is cancelled during the wait.
     func take(
@@ -165,7 +166,7 @@ extension FileLeases {
         return FileLease(target, of: self)
     }
 
-    /// Takes a reader out of the line.
+    /// Removes a cancelled reader from the line.
     private func leave(_ target: Target, _ number: Int) {
         let reader = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             let line = state.leases[target]?.line ?? []
@@ -179,7 +180,7 @@ extension FileLeases {
         reader?.resume(returning: false)
     }
 
-    /// Gives a file back.
+    /// Ends a reader's hold on a file.
     fileprivate func give(_ target: Target) {
         begin(state.withLock { $0.end(target) { $0.readers -= 1 } })
     }
@@ -188,13 +189,14 @@ extension FileLeases {
 // MARK: Writers
 
 extension FileLeases {
-    /// Takes all files of a writer if they are free; otherwise takes none and returns false.
+    /// Takes all files of a writer exclusively, if all are free. Otherwise takes none and returns
+    /// false.
     ///
-    /// A file is free if no reader and no other writer has it.
-    ///
-    /// `retry` is called once the first file that was not free has been taken. Its receiver tries
-    /// again, `holding` it, and gives it back if that fails: a program may read one file of several
-    /// and wait for another, so no file is held while another is waited for.
+    /// A file is free if no reader and no other writer has it. If a file is not free, `retry` is
+    /// called once this writer has that file. The receiver of `retry` then calls this method again,
+    /// `holding` the file, and releases the file if that fails. So no file is held during a wait
+    /// for another file. Otherwise a program that reads one of them and waits for another would
+    /// deadlock.
     func acquireExclusive(
         _ targets: [Target], holding held: Target? = nil,
         orLater retry: @escaping @Sendable (Target) -> Void
@@ -217,14 +219,14 @@ extension FileLeases {
         state.withLock { $0.leases[target] != nil }
     }
 
-    /// The first of these files that is read under one of the leases.
+    /// The first of these files that is read under one of the leases. Returns nil if there is none.
     func first(of targets: [Target], under held: [FileLease]) -> Target? {
         if held.isEmpty { return nil }
         let read = Set(held.lazy.filter { $0.leases === self && $0.isHeld }.map(\.target))
         return targets.first(where: read.contains)
     }
 
-    /// Takes a file for a writer if it is free; otherwise returns false and leaves it.
+    /// Takes a file for a writer if it is free. Otherwise returns false.
     func acquireExclusiveIfFree(_ target: Target) -> Bool {
         return state.withLock { state in
             guard state.leases[target] == nil else { return false }
@@ -233,7 +235,7 @@ extension FileLeases {
         }
     }
 
-    /// Gives a writer's file back.
+    /// Ends a writer's hold on a file.
     func releaseExclusive(_ target: Target) {
         begin(state.withLock { $0.end(target) { $0.hasWriter = false } })
     }
@@ -241,14 +243,14 @@ extension FileLeases {
 
 // MARK: The writers of one run
 
-/// The files and sets of a run that wait until their targets have no reader.
+/// The files and sets of a run that wait for readers of their targets.
 ///
-/// One thread has it at a time, that of its run. A promotion begins only when the run has all of its files
-/// exclusively. The last reader that releases a file posts to the run's mailbox.
+/// Only the thread of the run uses this type. A promotion begins only when the run has all of its
+/// files exclusively. The last reader that releases a file posts a message to the run's mailbox.
 struct PromotionQueue {
-    /// What is promoted together.
+    /// A file or a set to promote.
     enum Work {
-        /// A file, and the position of its step.
+        /// A file, and the position of its step in the plan.
         case file(Promotion, Int)
         case set(SetContents)
 
@@ -261,13 +263,13 @@ struct PromotionQueue {
         }
     }
 
-    /// What becomes of a work that is to be promoted.
+    /// Whether a work can be promoted now.
     enum Turn {
-        /// All of its files are this run's.
+        /// The run has all of the work's files exclusively.
         case begins
-        /// It waits until a file has no reader.
+        /// The work waits until a file has no reader.
         case waits
-        /// It would wait for ever.
+        /// The work would wait for ever.
         case neverComes(MirrorError)
     }
 
@@ -275,7 +277,7 @@ struct PromotionQueue {
     private let leases: FileLeases
     private let heldByCaller: [FileLease]
     private var waiting: [Int: (work: Work, attempts: Int)] = [:]
-    /// How many works have waited; the number of each.
+    /// How many works have waited so far; the number of the next one.
     private var count = 0
 
     init(_ execution: Execution) {
@@ -283,16 +285,17 @@ struct PromotionQueue {
         heldByCaller = execution.heldByCaller
     }
 
-    /// Whether a work may be promoted now; otherwise it waits for the readers of its files.
+    /// Takes the files of a work for its promotion, or makes the work wait for their readers.
     ///
     /// - Parameters:
-    ///   - held: the file that it waited for, which is this run's.
-    ///   - attempts: how often it has waited.
+    ///   - held: the file that the work waited for, which the run now has exclusively.
+    ///   - attempts: how often the work has waited.
     mutating func turn(of work: Work, holding held: Target? = nil, attempts: Int = 0) -> Turn {
         let (mailbox, leases, targets) = (mailbox, leases, work.targets)
         var refusal: MirrorError?
         if let held, attempts >= SetContents.mostAttempts { refusal = .alwaysInUse(held) }
-        // The caller may read one of the files while it waits for the run, and never give it back.
+        // The run's caller may read one of the files, and does not release it while it waits for
+        // the run.
         if let read = leases.first(of: targets, under: heldByCaller) {
             refusal = .heldByCaller(read)
         }
@@ -311,8 +314,9 @@ struct PromotionQueue {
         return .waits
     }
 
-    /// Takes the work that waited for a file which was given to this run; nil, and the file is given
-    /// back, where none waits.
+    /// Removes and returns the work that waited for a file which this run has now.
+    ///
+    /// Returns nil, and releases the file, if no work waits for it or the run is over.
     mutating func take(
         _ number: Int, _ target: Target, isOver: Bool
     ) -> (work: Work, attempts: Int)? {
@@ -321,12 +325,12 @@ struct PromotionQueue {
         return nil
     }
 
-    /// Gives a file back that a message brings which comes after the run's end.
+    /// Releases a file that the run gets in a message after its end.
     func giveBack(_ target: Target) { leases.releaseExclusive(target) }
 }
 
 extension MirrorError {
-    /// The error for a file that the program reads while it asks for the run that would change it.
+    /// The error for a file that the run's own caller reads.
     static func heldByCaller(_ target: Target) -> MirrorError {
         MirrorError(
             .locked,
@@ -334,7 +338,7 @@ extension MirrorError {
             target: target)
     }
 
-    /// The error for a set of which some file was always in use.
+    /// The error for a set of which some file was in use at each attempt.
     fileprivate static func alwaysInUse(_ target: Target) -> MirrorError {
         MirrorError(
             .locked,

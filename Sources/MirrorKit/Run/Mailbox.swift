@@ -1,18 +1,18 @@
 internal import MirrorSystem
 internal import Synchronization
 
-/// Messages for one thread from any others, taken all at once.
+/// Messages from any thread to one receiving thread, which takes all of them at once.
 final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
         var isClosed = false
-        /// Wakes the receiver; nil where the receiver looks by itself.
+        /// Wakes the receiver. `nil` if the receiver looks into the mailbox by itself.
         var signal: WakeSignal?
     }
 
     private let state = Mutex(State())
 
-    /// Leaves a message; any thread may call it. False when the mailbox is closed.
+    /// Adds a message; any thread may call it. Returns false if the mailbox is closed.
     @discardableResult
     func post(_ message: Message) -> Bool {
         let (isTaken, signal) = state.withLock { state in
@@ -24,7 +24,7 @@ final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Takes all messages so far.
+    /// Removes and returns all messages.
     func take() -> [Message] {
         state.withLock { state in
             defer { state.messages = [] }
@@ -32,10 +32,10 @@ final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Has a signal raised with each message from now on; nil for none.
+    /// Sets the signal that each later message raises. `nil` for none.
     func setSignal(_ signal: WakeSignal?) { state.withLock { $0.signal = signal } }
 
-    /// Refuses messages from now on; returns those that were not taken.
+    /// Closes the mailbox: it refuses later messages. Returns the messages that were not taken.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true

@@ -2,16 +2,16 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Watches, for one run, whether its transfers may go on: the clock, the network, the budget.
+/// Decides for one run whether its transfers may run now, by the clock, the network and the budget.
 ///
-/// One thread has it at a time, that of its run (`RunDriver`).
+/// Only the thread of the run uses this type.
 final class PermissionWatch {
-    /// How often NetworkManager is asked, in milliseconds.
+    /// How often the watch asks NetworkManager, in milliseconds.
     private static let networkInterval: Int64 = 30_000
-    /// How often the account is written, in milliseconds.
+    /// How often the watch writes the account of the budget, in milliseconds.
     private static let accountInterval: Int64 = 5_000
 
-    /// What the transfers of the run may spend; nil where there is no budget.
+    /// Counts the bytes that the run's transfers may still receive. `nil` without a budget.
     let allowance: ByteAllowance?
     private let permission: TransferPermission
     private let index: Index
@@ -24,16 +24,15 @@ final class PermissionWatch {
     private var hasAskedNetwork = false
     private var networkIsDue: Int64? = 0
     private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
-    /// Bytes of the run that the account has.
+    /// The run's bytes that `account` includes.
     private var counted: Int64 = 0
-    /// Those of them that the index lacks.
+    /// The bytes in `counted` that the row in the index lacks.
     private var unwritten: Int64 = 0
     private var accountIsDue: Int64 = 0
 
-    /// Reads the account; nil where transfers may always run.
+    /// Reads the account of the budget. Returns nil if transfers may always run.
     ///
-    /// - Parameter wake: wakes the run: the transfers have spent the budget, or NetworkManager answered.
-    ///   Any thread calls it.
+    /// - Parameter spent: another thread calls it when the transfers have used up the budget.
     init?(
         _ permission: TransferPermission, _ index: Index,
         offset: LocalOffset = SystemClock.localOffset, wake: @escaping @Sendable () -> Void
@@ -49,7 +48,7 @@ final class PermissionWatch {
         }
     }
 
-    /// Why nothing may be fetched now; nil where it may.
+    /// Why the run may not fetch now. Returns nil if it may.
     func deferral(at moment: RunMoment) -> Deferral? {
         askNetwork(at: moment.elapsed)
         count(at: moment)
@@ -57,18 +56,18 @@ final class PermissionWatch {
             at: moment.time, offset, isMetered: isMetered, spent: account.spent)
     }
 
-    /// For how many milliseconds that holds at least, unless bytes arrive.
+    /// Milliseconds for which the answer of `deferral` holds, unless bytes arrive; 1 to 60,000.
     func wait(at moment: RunMoment) -> Int64 {
         let change = permission.change(after: moment.time, offset)
         let times = [
-            // A change of the wall clock is noticed within a minute.
+            // So the watch notices a change of the wall clock within a minute.
             60_000, change.map { max(1, $0.milliseconds - moment.time.milliseconds) },
             permission.needsUnmeteredNetwork ? networkIsDue.map { $0 - moment.elapsed } : nil,
         ]
         return max(1, times.compactMap { $0 }.min() ?? 60_000)
     }
 
-    /// Writes the account.
+    /// Writes the account of the budget to the index.
     func close(at moment: RunMoment) {
         accountIsDue = 0
         count(at: moment)
@@ -113,7 +112,7 @@ final class PermissionWatch {
         }
         guard unwritten > 0, moment.elapsed >= accountIsDue else { return }
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
-        // An account that cannot be written is written later, or the index is beyond use anyway.
+        // If the write fails, the next call tries again, or the index is unusable anyway.
         do {
             account = try index.charge(unwritten, since: account.start)
             unwritten = 0

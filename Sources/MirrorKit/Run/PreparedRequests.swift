@@ -3,18 +3,20 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The requests of a plan: every use of `${NAME}` is checked before the first of them is sent.
+/// The requests of a plan. All uses of `${NAME}` are checked before the first request is sent.
 ///
-/// The values are secrets: they are put into a request when it is made, and never printed, stored
-/// or put into an error.
+/// The values are secrets. A value is put into a request when the request is made, and is never
+/// printed, stored or put into an error.
 struct PreparedRequests: Sendable {
     private let expansion: SecretExpansion
-    /// What the program has supplied.
+    /// The headers that the program has supplied for each origin.
     var supplied: [Origin: Headers] = [:]
 
     /// Names and values of headers.
     typealias Headers = [(name: String, value: String)]
 
+    /// Checks a plan's use of secrets.
+    ///
     /// Throws `ManifestError` with each name that has no grant, or whose value is unset or empty.
     init(_ plan: Plan, secrets: Secrets) throws(ManifestError) {
         expansion = SecretExpansion(
@@ -28,10 +30,12 @@ struct PreparedRequests: Sendable {
         }
     }
 
-    /// The requests with the credentials of every origin that the plan's transfers may go to.
+    /// The requests with the program's credentials for every origin that the plan's transfers may
+    /// ask.
     ///
-    /// All origins are asked for at the same time. Throws `MirrorError` with `noCredentials` for the
-    /// first that has none; the tasks that ask for the others are cancelled, and not waited for.
+    /// All origins are asked for at the same time. Throws `MirrorError` with `noCredentials` for
+    /// the first origin without credentials. The call then cancels the tasks for the other origins,
+    /// and does not wait for them.
     func supplied(
         for plan: Plan, by credentials: @escaping @Sendable (Origin) async throws -> [HeaderField]
     ) async throws -> PreparedRequests {
@@ -64,7 +68,8 @@ struct PreparedRequests: Sendable {
         return requests
     }
 
-    /// The sources of a request for a resource of the plan, and the body of a POST; nil for a GET.
+    /// The sources of a resource with their headers, and the body of a POST. The body is nil for a
+    /// GET.
     func request(for resource: Resource) -> (sources: [PreparedSource], body: [UInt8]?) {
         let sources = resource.sources.map(prepared)
         return (sources, expansion.body(of: resource.method, for: resource.primary))
@@ -74,7 +79,8 @@ struct PreparedRequests: Sendable {
         PreparedSource(url: source.url, key: SourceKey(source.url), headers: headers(of: source))
     }
 
-    /// The name and the value of a header; throws if it has variables, which nothing fills in.
+    /// The name and the value of a header. Throws if the value has variables, which have no values
+    /// here.
     static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
         guard let value = field.value.filled(by: { _ in nil })
         else { throw MirrorError(.noCredentials, "A header has a variable.") }
@@ -107,7 +113,7 @@ extension MirrorError {
             "\(origin): no credentials were supplied: \(Self.cause(cause)). Nothing was fetched.")
     }
 
-    /// What a program has thrown, within a sentence.
+    /// Describes an error that the program has thrown, for use within a sentence.
     static func cause(_ error: any Error) -> String {
         var text = String(describing: error)
         while text.last == "." { text.removeLast() }
@@ -115,24 +121,24 @@ extension MirrorError {
     }
 }
 
-/// The credentials of a run, which the program is asked for again when a server has refused them.
+/// The credentials of a run, which the program supplies again after a server has refused them.
 ///
-/// A token may expire in the middle of a run. All transfers whose token is refused wait for one
-/// answer, and what the loop gets later has the new token. A token that is as good as new is not asked
-/// for again: the program would be asked about each file of a server that refuses every token.
+/// A token may expire during a run. All transfers whose token is refused wait for one reply of the
+/// program. Later jobs get the new token. The program is not asked again within a minute: a server
+/// may refuse every token, and the program would be asked for each file.
 final class RenewedCredentials: Sendable {
-    /// How long an origin's token is as good as new.
+    /// How long the program is not asked again for an origin.
     private static let freshness = Duration.seconds(60)
 
     typealias Supplier = @Sendable (Origin) async throws -> [HeaderField]
 
     private struct State {
         var requests: PreparedRequests
-        /// When an origin's credentials were supplied again, or not.
+        /// When the program last supplied an origin's credentials again, or failed to.
         var renewed: [Origin: ContinuousClock.Instant] = [:]
-        /// Why they were not.
+        /// Why the program supplied no credentials for an origin.
         var causes: [Origin: String] = [:]
-        /// The sources that wait for an origin's credentials, while the program is asked for them.
+        /// The sources that wait for an origin's credentials while the program is asked.
         var asking: [Origin: [(source: PreparedSource, then: @Sendable (RenewedHeaders) -> Void)]] =
             [:]
         var tasks: [Task<Void, Never>] = []
@@ -149,7 +155,7 @@ final class RenewedCredentials: Sendable {
     /// The run's requests, with the credentials that were supplied last.
     var requests: PreparedRequests { state.withLock { $0.requests } }
 
-    /// What a transfer calls for a source that has refused its credentials.
+    /// The function that a transfer calls for a source that has refused its credentials.
     var renewal: CredentialRenewal { { self.renew($0, then: $1) } }
 
     private func renew(
@@ -158,7 +164,7 @@ final class RenewedCredentials: Sendable {
         let origin = source.url.origin
         let answer = state.withLock { state -> RenewedHeaders? in
             let current = state.requests.supplied[origin] ?? []
-            // Others were supplied after the request had been made.
+            // The program has supplied newer headers since the request was made.
             if !source.has(current) { return .headers(source.headers(with: current, without: [])) }
             if let last = state.renewed[origin],
                 last.duration(to: .now) < RenewedCredentials.freshness
@@ -198,19 +204,19 @@ final class RenewedCredentials: Sendable {
         }
     }
 
-    /// Cancels the tasks that still ask.
+    /// Cancels the tasks in which the program is asked.
     func stop() { for task in state.withLock({ $0.tasks }) { task.cancel() } }
 }
 
 extension PreparedSource {
-    /// Whether all of these headers are among its own.
+    /// Whether the source's headers include all of these headers.
     fileprivate func has(_ others: PreparedRequests.Headers) -> Bool {
         others.allSatisfy { other in
             headers.contains { $0.name == other.name && $0.value == other.value }
         }
     }
 
-    /// Its headers, in which some take the place of others.
+    /// The source's headers with `new` in place of the headers that are in `new` or `old`.
     fileprivate func headers(
         with new: PreparedRequests.Headers, without old: PreparedRequests.Headers
     ) -> PreparedRequests.Headers {

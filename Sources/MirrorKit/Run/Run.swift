@@ -3,11 +3,11 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// A plan under way: its events in order, the last of which is the summary.
+/// A plan under way: a sequence of its events, the last of which is the summary.
 ///
 /// The events can be read once. Leaving the loop that reads them, or cancelling its task, ends the
-/// run; parts are kept. `waitForEnd` returns when it has ended. `cancel` also ends the run, but the
-/// events continue until the summary.
+/// run; parts are kept. `waitForEnd` returns when the run has ended. `cancel` also ends the run,
+/// but the events continue until the summary.
 public struct Run: AsyncSequence, Sendable {
     /// An event of the run.
     public typealias Element = Event
@@ -24,16 +24,16 @@ public struct Run: AsyncSequence, Sendable {
 
     /// The summary, available as soon as the last resource has ended.
     ///
-    /// The summary is sent as an event only once the index is closed and the lock is released,
-    /// which a slow disk may delay.
+    /// The event with the summary comes later, once the index is closed and the lock is released. A
+    /// slow disk may delay both.
     public var earlySummary: Event? { control.earlySummary }
 
-    /// Waits until the run has ended and has given back all that it held, the root's lock included.
+    /// Waits until the run has ended and has released all that it held, the root's lock included.
     ///
-    /// So a program that has left the loop knows when the next run may begin. If another run of the
-    /// session, or a body of `withLock`, is under way, the lock stays with that one. A cancelled task
-    /// waits too: a run that is to end does so within a second. Whatever ended the run is thrown where
-    /// the events are read.
+    /// So a program that has left the loop knows when the next run may begin. The lock stays held
+    /// if another run of the session, or a body of `withLock`, is under way. A cancelled task waits
+    /// too: a run that was asked to end does so within a second. An error that ended the run is
+    /// thrown where the events are read.
     public func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
         await control.waitForEnd()
     }
@@ -44,33 +44,34 @@ public struct Run: AsyncSequence, Sendable {
         return Iterator(Handle(control, isReader: true))
     }
 
-    /// Reads the events; the run ends when its reader is gone.
+    /// Reads the events. The run ends when its reader is released.
     public struct Iterator: AsyncIteratorProtocol {
         private let handle: Handle
-        /// Events that were taken, and the position of the first that was not read.
+        /// `taken`: events that were taken from the queue. `position`: the first event not yet
+        /// returned.
         private var taken: [Event] = []
         private var position = 0
 
         fileprivate init(_ handle: Handle) { self.handle = handle }
 
-        /// The next event; nil after the summary.
+        /// The next event. Returns nil after the summary.
         public mutating func next() async throws -> Event? {
             handle.control.heedCancellation()
             if position == taken.count { try await refill() }
             return read()
         }
 
-        /// The next event; nil after the summary.
+        /// The next event. Returns nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
             handle.control.heedCancellation()
             if position == taken.count { try await refill(isolation: actor) }
             return read()
         }
 
-        /// All events that wait, at least one; nil after the summary.
+        /// All queued events, at least one. Returns nil after the summary.
         ///
-        /// Each call of an asynchronous function may change threads, and a reader of thousands of
-        /// events a second notices that.
+        /// Each call of an asynchronous function may change threads. A reader of thousands of
+        /// events a second notices the cost.
         package mutating func nextEvents(
             isolation: isolated (any Actor)? = #isolation
         ) async throws -> ArraySlice<Event>? {
@@ -86,11 +87,13 @@ public struct Run: AsyncSequence, Sendable {
             return taken[position]
         }
 
-        /// Takes the events that wait; waits for the first of them, and takes none after the last.
+        /// Takes all queued events, and waits while the queue is empty. After the last event it
+        /// takes none.
         private mutating func refill(isolation: isolated (any Actor)? = #isolation) async throws {
             let control = handle.control
             while true {
-                // An error may come instead: what was read must not be read again after it.
+                // `take` may throw. The events that were returned already must not be returned
+                // again after the error.
                 (position, taken) = (0, [])
                 taken = try control.events.take()
                 if !taken.isEmpty || control.events.isOver { return }
@@ -99,8 +102,10 @@ public struct Run: AsyncSequence, Sendable {
         }
     }
 
-    /// Lives as long as a caller holds the run, or may ask for its next event. Its end also ends a run
-    /// that has no reader, or whose reader it was: a caller may still hold the run after leaving the loop.
+    /// Keeps a run going as long as a caller holds the run, or may ask for its next event.
+    ///
+    /// `deinit` ends the run if the run has no reader, or if this handle was the reader's. After it
+    /// leaves the loop, a caller may still hold the run by its other handle.
     fileprivate final class Handle: Sendable {
         let control: RunControl
         private let isReader: Bool
@@ -120,7 +125,7 @@ public struct Run: AsyncSequence, Sendable {
 extension Event {
     /// The only event of a run that could not begin, or whose end no caller waits for: its summary.
     ///
-    /// If no exit code is given, the error decides it.
+    /// If `exit` is nil, the error determines the exit code.
     public static func failure(
         _ error: MirrorError, root: String, exit: Int32? = nil, seconds: Double = 0
     ) -> Event {
@@ -132,9 +137,10 @@ extension Event {
         return .standingAlone(summary)
     }
 
-    /// A new name for a run: 26 characters that sort by time (ULID, https://github.com/ulid/spec).
+    /// A new identifier for a run: 26 characters that sort by time (ULID,
+    /// https://github.com/ulid/spec).
     ///
-    /// It is made of 48 bits of milliseconds and 10 random bytes, in Crockford's base 32.
+    /// The identifier encodes 48 bits of milliseconds and 10 random bytes in Crockford's base 32.
     fileprivate static func runIdentifier() -> String {
         let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
         var high = UInt64(clamping: SystemClock.now().milliseconds) & 0xFFFF_FFFF_FFFF
@@ -160,22 +166,24 @@ extension Event {
 
 /// A plan under way, as other threads see it.
 ///
-/// They post messages to its thread and read none of that thread's state.
+/// Other threads post messages to the run's thread and read none of its state.
 final class Execution: Sendable {
     let plan: Plan
     let options: RunOptions
     let configuration: Configuration
     let engine: Engine
     private let prepared: PreparedRequests
-    /// What the program is asked for again; nil where it supplies no credentials.
+    /// Asks the program for new credentials. `nil` if the program supplies none, or the run is
+    /// offline.
     let credentials: RenewedCredentials?
-    /// What the tasks read that asked for the run: it must not wait for them.
+    /// The files that the run's caller reads. The run must not wait for them: the caller waits for
+    /// the run.
     let heldByCaller: [FileLease]
-    /// The run's identifier, and its number among the runs of the engine.
+    /// `identifier`: the run's ULID; `number`: its number among the runs of the engine.
     let identifier: String
     let number: Int
     let mailbox = Mailbox<RunMessage>()
-    /// Takes the run's events.
+    /// Receives the run's events, and sends a caller's inputs to the run.
     let control: RunControl
 
     init(
@@ -199,20 +207,22 @@ final class Execution: Sendable {
     /// The leases of the root's files.
     var leases: FileLeases { engine.leases }
 
-    /// Carries out the plan and returns the summary, and what the transfers brought.
+    /// Executes the plan. Returns the summary, and the totals of the transfers.
     ///
-    /// The calling thread is blocked until the run is over. The summary is sent as an event once
-    /// everything that the run used is closed.
+    /// The call blocks the calling thread until the run is over. The session sends the summary as
+    /// an event later, when everything that the run used is closed.
     func run() -> (Summary, RunTotals) {
         defer { credentials?.stop() }
         return RunDriver(self).run()
     }
 
-    /// Whether a file may have been changed or removed since the plan looked at it.
+    /// Whether a kept file may have changed since the plan looked at it, so that a second look
+    /// pays.
     ///
-    /// A second look right after the first sees the same, and with a million files its cost is noticed. So
-    /// a call that makes its own plan leaves it out for five seconds from the first look. A scan that
-    /// takes longer, or events that are read slowly, cost more than the second look does.
+    /// With a million files a second look takes noticeable time, and right after the first look it
+    /// finds no change. So a call that makes its own plan skips the second look until five seconds
+    /// after the plan's first look. Scans that take longer, or events that are read slowly, cost
+    /// more than the second look.
     var isLookOld: Bool {
         guard options.followsPlanning, let looked = plan.looked else { return true }
         return looked.duration(to: .now) > .seconds(5)
@@ -221,17 +231,17 @@ final class Execution: Sendable {
     /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input)) }
 
-    /// An event of this run; by default at the current time.
+    /// Makes an event of this run. The default time is now.
     func event(
         _ body: Event.Body, at time: Instant = SystemClock.now(), totals: RunTotals
     ) -> Event {
         Event(run: identifier, time: time, body: body, totals: totals)
     }
 
-    /// The job for a transfer of the run.
+    /// Makes the job for a transfer of the run.
     func job(for submission: Submission, spending allowance: ByteAllowance?) -> TransferJob {
         let step = submission.step
-        // Only the step of an orphan has no resource, and that is a removal.
+        // Only an orphan's step has no resource, and such a step is a removal.
         guard let number = step.resource else {
             preconditionFailure("a transfer without a resource")
         }
@@ -285,28 +295,28 @@ extension RunRules {
     }
 }
 
-/// The executing side of a run: takes its events, and passes on what is said to it.
+/// A run as its callers see it: holds its events and sends the callers' inputs to the run.
 final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
-        /// What was said to the run before it began, in order.
+        /// The inputs that arrived before the run began, in order.
         var earlyInputs: [RunInput] = []
-        /// Called when an end is requested, while something before the run's beginning is waited for.
+        /// `steer` calls this closure when a caller ends a run that still waits to begin.
         var endIsHeard: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
-        /// The callers that wait for the end.
+        /// The callers of `waitForEnd` that still wait.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
-    /// The events, until they are read.
+    /// The events that were not read yet.
     let events = EventQueue()
 
     /// Ends the run, now or as soon as it begins.
     func end(_ ending: RunEnding) { steer(.end(ending)) }
 
-    /// Says something to the run, now or as soon as it begins.
+    /// Sends an input to the run, now or as soon as the run begins.
     func steer(_ input: RunInput) {
         let (execution, endIsHeard) = state.withLock { state in
             if state.execution == nil, !state.isFinished { state.earlyInputs.append(input) }
@@ -316,13 +326,13 @@ final class RunControl: Sendable {
         execution?.steer(input)
     }
 
-    /// Notes the summary of a run that still has to release the engine.
+    /// Stores the summary before the run releases the engine, for `earlySummary`.
     func note(_ summary: Event) { state.withLock { $0.earlySummary = summary } }
 
-    /// The summary that was noted.
+    /// The summary, as soon as `note` has stored it.
     var earlySummary: Event? { state.withLock { $0.earlySummary } }
 
-    /// Sets the execution that carries out the run.
+    /// Sets the execution of the run, and sends it the inputs that arrived before.
     func attach(_ execution: Execution) {
         let inputs = state.withLock { state in
             defer { state.earlyInputs = [] }
@@ -332,13 +342,14 @@ final class RunControl: Sendable {
         for input in inputs { execution.steer(input) }
     }
 
-    /// Passes an event on.
+    /// Queues an event for the reader.
     func send(_ event: Event) { events.send(event) }
 
-    /// Passes events on, and leaves the list empty.
+    /// Queues events for the reader, and empties the list.
     func send(contentsOf events: inout [Event]) { self.events.send(contentsOf: &events) }
 
-    /// Ends the events of a run that holds nothing any more.
+    /// Ends the events, after the run has released everything, and wakes the callers of
+    /// `waitForEnd`.
     func finish(throwing error: (any Error)?) {
         let waiters = state.withLock { state in
             (state.execution, state.isFinished) = (nil, true)
@@ -349,7 +360,8 @@ final class RunControl: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until the run holds nothing any more, whether or not the task is cancelled.
+    /// Waits until the run has released everything. A cancellation of the task does not end the
+    /// wait.
     func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { waiter in
             let isFinished = state.withLock { state in
@@ -360,7 +372,7 @@ final class RunControl: Sendable {
         }
     }
 
-    /// Ends a run that could not begin; it still has a summary.
+    /// Ends a run that could not begin. The run's only event is its summary.
     func fail(_ error: any Error, root: String) {
         send(.failure(MirrorError(wrapping: error), root: root))
         finish(throwing: error)
@@ -370,15 +382,16 @@ final class RunControl: Sendable {
 // MARK: Reading the events
 
 extension RunControl {
-    /// Ends the run if the reading task was cancelled; events sent by then are still read.
+    /// Ends the run if the reading task was cancelled. Events that were queued before are still
+    /// read.
     fileprivate func heedCancellation() { if Task.isCancelled { endReading() } }
 
-    /// Ends the run and its events, once.
+    /// Ends the events, and ends the run if its events had not ended before.
     private func endReading() {
         if events.finish() { end(.interrupted(exit: 128 + SIGINT)) }
     }
 
-    /// Waits for events; a cancellation of the task ends the run and its events.
+    /// Waits for events. If the task is cancelled, ends the run and its events.
     fileprivate func waitForEvents(isolation: isolated (any Actor)? = #isolation) async {
         await withTaskCancellationHandler {
             await events.wait()
@@ -391,12 +404,13 @@ extension RunControl {
 // MARK: Before the run begins
 
 extension RunControl {
-    /// In seconds.
+    /// A hundred years, in seconds.
     private static let century: Int64 = 3_155_760_000
 
-    /// What work brings that may take for ever; nil if the run is to end or its time is over, or as soon as it is.
+    /// The result of work that may take for ever, before the run begins.
     ///
-    /// The work's task is cancelled then, and not waited for. Throws what the work throws.
+    /// Returns nil as soon as the run must end or the deadline has passed. The task of the work is
+    /// then cancelled, and the call does not wait for it. Throws what the work throws.
     func outcome<Value: Sendable>(
         until deadline: ContinuousClock.Instant?, isolation: isolated (any Actor)? = #isolation,
         of work: @escaping @Sendable () async throws -> Value
@@ -420,14 +434,14 @@ extension RunControl {
             }
         }
         defer { waking?.cancel() }
-        // Whatever comes after the first is not heard.
+        // The first outcome decides; later ones are ignored.
         for await first in outcomes {
             return isToEnd(by: deadline) ? nil : try first?.get()
         }
         return nil
     }
 
-    /// Whether an end was requested before the run began, or its time is over.
+    /// Whether a caller has ended the run before it began, or the deadline has passed.
     private func isToEnd(by deadline: ContinuousClock.Instant?) -> Bool {
         if let deadline, deadline <= .now { return true }
         return state.withLock { $0.earlyInputs.contains(where: \.isEnd) }

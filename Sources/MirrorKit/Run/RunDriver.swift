@@ -2,56 +2,59 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Drives a run: passes inputs to its state machine and performs the actions.
+/// Drives a run: passes inputs to its state machine and performs the machine's actions.
 ///
-/// One thread has it at a time: the one that calls `run`, and the thread of transfers while steps are
-/// under way. It makes no decision about a step.
+/// Only one thread uses the driver at a time. The thread that calls `run` begins and ends the run.
+/// The thread of transfers uses the driver while steps are under way. The driver makes no decision
+/// about a step.
 final class RunDriver: @unchecked Sendable {
-    // Sendable, because the threads hand it over: to the thread of transfers under the mutex of
-    // `RunRegister`, and back by the semaphore.
+    // Sendable, because only one thread at a time uses the driver. `RunRegister` passes the driver
+    // to the thread of transfers under a mutex, and the semaphore passes the driver back.
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
-    /// The instant from which the deadline and the summary's seconds count.
+    /// The instant from which the run's deadline and the summary's seconds count.
     private let began: ContinuousClock.Instant
     /// When the run began.
     private let startedAt: Instant
-    /// When the driver last looked at the clock: before a turn, and after rows were read. So the inputs
-    /// of a turn share a moment.
+    /// When the driver last looked at the clock: before a turn, and after it read rows.
+    ///
+    /// So the inputs of one turn share a moment.
     private var moment: RunMoment
-    /// The actions under way; their memory is used again.
+    /// The actions that are being performed; the array keeps its memory for the next ones.
     private var actions: [RunAction] = []
-    /// Whether the machine may have actions that the last turn left.
+    /// Whether the machine may still have actions that the last turn did not perform.
     private var hasActionsLeft = false
-    /// The turn of the loop in which transfers began last.
+    /// The number of the loop's turn in which the run last submitted transfers.
     private var begunAt = 0
-    /// What transfers reported since the last turn, with the positions of their steps.
+    /// The events of transfers since the last turn, with the positions of their steps.
     private var news: [(position: Int, event: TransferEvent)] = []
-    /// Those of this turn; the two lists change places.
+    /// The events of transfers of this turn. `news` and `current` are swapped at each turn.
     private var current: [(position: Int, event: TransferEvent)] = []
-    /// The transfers, while steps are under way.
+    /// The engine of transfers. `nil` unless steps are under way.
     private var transfers: TransferEngine?
     private let stepsEnded = Semaphore()
-    /// The greatest number of events that wait to be sent with others.
+    /// The number of collected events at which they are sent before the end of the turn.
     private static let mostEvents = 256
-    /// Events that wait to be sent with others: each sending may wake their reader.
+    /// The events that are sent at the end of a turn.
     private var events: [Event] = []
     /// The most milliseconds for which an event waits.
     private static let eventPatience: Int64 = 20
     /// When the first of them was made, in milliseconds of the run.
     private var eventsSince: Int64 = 0
     private var works: [PromotionWork] = []
-    /// Whether works that wait for the disk are to be promoted without waiting for more.
+    /// Whether the promoter must promote the works that it has, without waiting for more.
     private var hurries = false
-    /// Promotions that wait until their files have no reader.
+    /// Promotions that wait for the readers of their files.
     private var promotions: PromotionQueue
     private var claims: StepClaims
     private var log: DecisionLog
-    /// Says whether transfers may run; nil where they always may.
+    /// Says whether transfers may run. `nil` if they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
-    /// Why the run began without the right to fetch what is not urgent; it does not get it later, because
-    /// no room was asked for.
+    /// Why the run could fetch only urgent resources when it began. `nil` if it could fetch all.
+    ///
+    /// The run fetches no others later either, because `prepare` checked no disk space for them.
     private var firstDeferral: Deferral?
 
     private var engine: Engine { execution.engine }
@@ -73,12 +76,12 @@ final class RunDriver: @unchecked Sendable {
     /// The number of the run in its engine.
     var number: Int { execution.number }
 
-    /// Runs to the end; blocks the calling thread.
+    /// Runs the plan to its end; blocks the calling thread.
     func run() -> (Summary, RunTotals) {
         claims.begin()
         defer { claims.end() }
         tell(.plan(PlanTotals(of: plan)))
-        // Preparing may take a while.
+        // `prepare` may take a while.
         sendEvents()
         do {
             permission = try PermissionWatch(execution.options.permission, engine.index) {
@@ -88,7 +91,7 @@ final class RunDriver: @unchecked Sendable {
             lookAtClock()
             take(.tick)
             if execution.options.reportsKept { passKept() }
-            // A pause or an end that was requested before the run began waits in the mailbox.
+            // If a caller paused or ended the run before it began, that input is in the mailbox.
             takeTurn()
             if plan.isEmpty { take(.ready) } else { try engine.carryOutSteps(of: self) }
         } catch {
@@ -96,7 +99,8 @@ final class RunDriver: @unchecked Sendable {
             take(.refused(MirrorError(wrapping: error)))
         }
         while machine.awaitsLook {
-            // The summary alone reports them, perhaps hours after the scan.
+            // Kept files have no events here. Only the summary reports kept files that changed,
+            // perhaps hours after the scan.
             if execution.isLookOld { passKept() }
             take(.lookedAtKept(.max))
         }
@@ -124,8 +128,9 @@ final class RunDriver: @unchecked Sendable {
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 
-    /// Sends events for resources that are kept as they are, as fast as they are read; looks at each file
-    /// again where the plan's look is not of this moment.
+    /// Sends events for resources that are kept as they are, no faster than the reader reads them.
+    ///
+    /// Looks at each file again if the plan's look is too old (`isLookOld`).
     private func passKept() {
         let isTold = execution.options.reportsKept
         var report = KeptReport(plan, engine)
@@ -169,7 +174,7 @@ final class RunDriver: @unchecked Sendable {
         return summary
     }
 
-    /// Writes the run's row; a run that finds nothing to do leaves the index as it is.
+    /// Writes the run's row. A run with an empty plan leaves the index as it is.
     private func note(_ record: RunRecord) throws(MirrorError) {
         if !plan.isEmpty { try engine.index.put(record) }
     }
@@ -178,7 +183,7 @@ final class RunDriver: @unchecked Sendable {
 // MARK: On the thread of transfers
 
 extension RunDriver {
-    /// Begins the steps.
+    /// Begins the steps; called on the thread of transfers.
     func beginSteps(on engine: TransferEngine) {
         transfers = engine
         execution.mailbox.setSignal(engine.surroundings.inbox.signal)
@@ -189,13 +194,13 @@ extension RunDriver {
         submitWorks()
     }
 
-    /// Notes what the transfer of a step reports, until the next turn.
+    /// Stores an event of a step's transfer until the next turn.
     func note(_ event: TransferEvent, of position: Int) { news.append((position, event)) }
 
-    /// Whether no step is under way, nor will be.
+    /// Whether no step is under way or will be.
     var hasEndedSteps: Bool { !hasActionsLeft && (machine.isOver || machine.awaitsLook) }
 
-    /// Milliseconds until the run has something to do by itself; nil where it has not.
+    /// Milliseconds until the run needs a turn. `nil` means that only a message can cause a turn.
     var timeToWait: Int64? {
         if hasActionsLeft || !news.isEmpty { return 0 }
         var wait = min(machine.wait ?? .max, permission?.wait(at: moment) ?? .max)
@@ -205,10 +210,11 @@ extension RunDriver {
         return wait == .max ? nil : max(0, wait - (elapsed - moment.elapsed))
     }
 
-    /// Whether transfers that began in this turn of the loop have not started yet.
+    /// Whether the run submitted transfers in this turn of the loop, so that none has started yet.
     private var hasJustBegunTransfers: Bool { hasActionsLeft && transfers?.iterations == begunAt }
 
-    /// Gives the run back to the thread that waits for the end of its steps.
+    /// Wakes the thread that waits for the end of the run's steps. That thread then uses the
+    /// driver.
     func endSteps() {
         sendEvents()
         execution.mailbox.setSignal(nil)
@@ -227,7 +233,7 @@ extension RunDriver {
         moment = RunMoment(elapsed: elapsed, time: SystemClock.now())
     }
 
-    /// Milliseconds since the work began that the run is part of.
+    /// Milliseconds since `began`.
     private var elapsed: Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
     private func submit(_ task: PromotionWork.Task, _ number: Int) {
@@ -248,7 +254,7 @@ extension RunDriver {
 // MARK: Messages
 
 extension RunDriver {
-    /// Takes everything that came since the last turn.
+    /// Handles all messages and all events of transfers since the last turn.
     func takeTurn() {
         let messages = execution.mailbox.take()
         let isDue = timeToWait == 0
@@ -256,7 +262,7 @@ extension RunDriver {
         guard isDue || !messages.isEmpty else { return }
         hasActionsLeft = false
         lookAtClock()
-        // What follows from these may be reported at once: it waits for the next turn.
+        // The actions below may cause further events. These events wait for the next turn.
         swap(&news, &current)
         for at in current.indices {
             // A body in memory is freed as soon as its event has been processed.
@@ -287,7 +293,7 @@ extension RunDriver {
         repeat {
             machine.takeActions(into: &actions)
             for action in actions { perform(action) }
-            // Connections are made for the transfers that begin, before more are prepared.
+            // If transfers begin, their connections are opened before the next turn prepares more.
             let begins = actions.contains { if case .submit = $0 { true } else { false } }
             hasActionsLeft = begins
             if begins { begunAt = transfers?.iterations ?? 0 }
@@ -296,7 +302,7 @@ extension RunDriver {
 
     private func tell(_ body: Event.Body) {
         log.note(body)
-        // The queue has taken the list over that there was.
+        // The queue may have taken the array's storage, so the array gets new storage.
         if events.isEmpty {
             events.reserveCapacity(Self.mostEvents)
             eventsSince = moment.elapsed
@@ -345,7 +351,7 @@ extension RunDriver {
         case .remove(let position, let removal): remove(position, removal)
         case .hurry: hurries = true
         case .discard(let parts):
-            // A leftover part only takes up disk space, and the next run tries again.
+            // A part that stays only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end): claims.release(position, target, end)
         case .pause(let positions): for at in positions { transfers?.pause(job(at: at)) }
@@ -356,7 +362,7 @@ extension RunDriver {
         }
     }
 
-    /// Removes a file, which stays if it is being read: the next run removes it.
+    /// Removes a file, unless a reader has it. Then the file stays, and the next run removes it.
     private func remove(_ position: Int, _ removal: Removal) {
         guard execution.leases.acquireExclusiveIfFree(removal.target) else {
             return machine.take(.removed(position, .inUse(removal.target)), at: moment)
@@ -364,7 +370,7 @@ extension RunDriver {
         submit(.remove(removal), position)
     }
 
-    /// Promotes a file or a set once it has no reader; leaves one that is always being read.
+    /// Promotes a file or a set once it has no reader. Fails if a file is in use all the time.
     private func promote(
         _ work: PromotionQueue.Work, holding held: Target? = nil, attempts: Int = 0
     ) {
@@ -390,7 +396,7 @@ extension RunDriver {
     }
 
     private func claim(_ wishes: [RowWish]) {
-        // A claim that the run takes after its end would never be released.
+        // The run would never release a claim that it takes after its end.
         if machine.isOver { return }
         let answer = claims.claim(wishes)
         for (position, cause) in answer.blocked {
@@ -400,12 +406,11 @@ extension RunDriver {
             lookAtClock()
             machine.take(.claimed(answer.planned), at: moment)
         }
-        // A promotion that is being written down would be waited for.
         if !answer.unread.isEmpty { readClaimed(answer.unread) }
         if !answer.occupied.isEmpty { machine.take(.occupied(answer.occupied), at: moment) }
     }
 
-    /// Takes the targets of a set, all of them or none.
+    /// Claims all targets of a set, or none if another run has one of them.
     private func claim(_ number: Int, _ positions: [Int]) {
         if machine.isOver { return }
         let occupied = claims.claimTogether(positions)
@@ -428,7 +433,7 @@ extension RunDriver {
         }
     }
 
-    /// The number of a transfer in the loop.
+    /// The id of a step's transfer in the transfer loop.
     private func job(at position: Int) -> Int {
         RunRegister.job(of: execution.number, position: position)
     }
@@ -440,7 +445,8 @@ enum RunMessage: Sendable {
     case input(RunInput)
     /// The results of promotions, confirmations and removals.
     case promoted([PromotionEnd])
-    /// A file has no reader any more, and is this run's; the number is that of the work in the
-    /// `PromotionQueue` that waits for it.
+    /// A file has no reader any more, and the run has it exclusively.
+    ///
+    /// The number selects the work in the `PromotionQueue` that waits for this file.
     case isFree(Int, Target)
 }

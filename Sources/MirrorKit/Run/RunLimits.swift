@@ -7,12 +7,13 @@ struct RunLimits {
     let plan: Plan
     let options: RunOptions
     let configuration: Configuration
-    /// Why the run fetches nothing that is not urgent, as it begins.
+    /// Why the run fetches only urgent resources when it begins. `nil` if it fetches all.
     let deferral: Deferral?
-    /// The bytes that the plan writes to each file system, and those that its evictions free there.
+    /// `demands`: the bytes that the plan writes to each file system. `freed`: what its evictions
+    /// free there.
     private var demands: [SpaceDemand] = []
     private var freed: [Int64] = []
-    /// Which of the file systems each area lies on.
+    /// The position in `demands` of the file system that has each area.
     private var volumes: [Area: Int] = [:]
 
     init(_ execution: Execution, deferral: Deferral?) {
@@ -22,8 +23,9 @@ struct RunLimits {
         self.deferral = deferral
     }
 
-    /// Returns whether the plan's bytes fit only after its evictions. Throws `deleteLimit` or
-    /// `spaceLimit`.
+    /// Returns whether the plan's bytes fit only after its evictions.
+    ///
+    /// Throws `deleteLimit` or `spaceLimit`.
     mutating func needsEvictions(in root: RootDirectory) throws(MirrorError) -> Bool {
         try checkRemovals()
         try checkEvictions()
@@ -104,7 +106,7 @@ struct RunLimits {
                     available: volume.availableBytes.addingSaturated(freed), least: least)
             }
             if refusal(0) == nil { continue }
-            // The evictions do not make enough room.
+            // Even after the evictions the bytes do not fit.
             if let refusal = refusal(freed[number]) { throw refusal }
             needsEvictions = true
         }
@@ -116,14 +118,14 @@ struct RunLimits {
     ) {
         guard let volume = volumes[area] else { return }
         demands[volume].add(bytes, for: target())
-        // A part lies in tmp. On another file system, the file takes up space once more in its
-        // area.
+        // A part lies in tmp. If the file's area is on another file system, the file needs space in
+        // both.
         if isFetched, let tmp = volumes[.tmp], tmp != volume {
             demands[tmp].passThrough(bytes, for: target())
         }
     }
 
-    /// Whether this run does not fetch a step's file, so that it takes no room.
+    /// Whether this run does not fetch a step's file, so that the file needs no space.
     private func isLeftForLater(
         _ position: Int, _ sets: AtomicSets?, _ postponed: PositionSet
     ) -> Bool {
@@ -132,7 +134,7 @@ struct RunLimits {
         return !plan.beginsOffline(position, sets)
     }
 
-    /// The steps whose requests are not made as the run begins.
+    /// The steps whose requests are postponed when the run begins.
     private func postponedSteps() -> PositionSet {
         var postponed = PositionSet()
         if deferral == nil, options.paused.isEmpty { return postponed }
@@ -147,21 +149,23 @@ struct RunLimits {
     }
 }
 
-/// Admits bodies whose size the manifest does not declare, as long as they fit.
+/// Admits bodies whose size the manifest does not declare, as long as they fit on the disk.
 ///
-/// A question to the file system costs as much as the receipt of a small file. So its answer stays
-/// valid for a while, less the bytes admitted since, and as long as plenty is left. A refusal
+/// A question to the file system costs as much as the receipt of a small file. So its answer is
+/// used again for a while, less the bytes admitted since, while plenty of space is left. A refusal
 /// always follows a new question.
 final class FreeSpaceCheck: Sendable {
-    /// The number of milliseconds for which an answer of the file system stays valid.
+    /// Milliseconds for which an answer of the file system is used again.
     private static let validity: Int64 = 250
-    /// If fewer bytes than this are left beyond the needed ones, the file system is asked for each body.
+    /// If fewer free bytes than this would remain, each body needs a new answer of the file system.
     private static let plenty: Int64 = 256 << 20
 
     private let root: RootDirectory
     private let leastFreeSpace: Int64
-    /// The free space by the last answer, less what was admitted since, and until when it is valid, in
-    /// milliseconds of the monotonic clock.
+    /// `volumes`: the last answer. `admitted`: the bytes admitted since. `end`: when the answer
+    /// expires.
+    ///
+    /// `end` is in milliseconds of the monotonic clock.
     private let known = Mutex<(volumes: [Volume], admitted: [String: Int64], end: Int64)?>(nil)
 
     init(_ root: RootDirectory, leastFreeSpace: Int64) {
@@ -169,9 +173,9 @@ final class FreeSpaceCheck: Sendable {
         self.leastFreeSpace = leastFreeSpace
     }
 
-    /// Admits bytes of a target if they fit; otherwise returns the reason why not.
+    /// Admits bytes of a target if they fit. Returns an error if they do not fit.
     ///
-    /// They must fit where the part lies and where the file will lie.
+    /// The bytes must fit on the file system of the part and on that of the file.
     func admit(_ bytes: Int64, for target: Target) -> MirrorError? {
         let needed = bytes.addingSaturated(leastFreeSpace)
         let now = SystemClock.monotonic()

@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The step and the run that have each target under way.
+/// Which step of which run has each target under way.
 ///
 /// If two runs of a session want one target at the same time, it is transferred once. The second
 /// run waits until the first one's step ends.
@@ -31,10 +31,11 @@ final class TargetClaims: Sendable {
 
     private struct State {
         var byTarget: [Target: Claim] = [:]
-        /// Targets that were claimed in addition to a step's own, because a server named them.
+        /// The target that a server named for a step; the step has claimed it in addition to its
+        /// own.
         var named: [Claimant: Target] = [:]
 
-        /// Removes a claim; nil where another step has the target.
+        /// Removes a step's claim. Returns nil if another step has the target.
         mutating func end(_ target: Target, by claimant: Claimant) -> Claim? {
             guard let claim = byTarget.removeValue(forKey: target) else { return nil }
             if claim.claimant == claimant { return claim }
@@ -45,9 +46,9 @@ final class TargetClaims: Sendable {
 
     private let state = Mutex(State())
 
-    /// Claims a target for a step; false if another step has it.
+    /// Claims a target for a step. Returns false if another step has the target.
     ///
-    /// In that case the mailbox gets a message at the end of the other step.
+    /// The mailbox then gets a message when the other step ends.
     func claim(
         _ target: Target, by claimant: Claimant, waiting mailbox: Mailbox<RunMessage>
     ) -> Bool {
@@ -59,9 +60,9 @@ final class TargetClaims: Sendable {
 
     /// Claims all of these targets, or none if another step has one of them.
     ///
-    /// Returns the positions of the claimants whose targets are occupied. The mailbox gets a
-    /// message for each of those when the other step ends. No claimant keeps some targets while it
-    /// waits for others, so no two can wait for each other.
+    /// Returns the positions of the claimants whose targets other steps have. The mailbox gets a
+    /// message for each of them when the other step ends. A claimant that waits holds none of the
+    /// targets, so no two claimants can wait for each other.
     func claim(
         _ targets: some Sequence<(target: Target, claimant: Claimant)>,
         waiting mailbox: Mailbox<RunMessage>
@@ -81,7 +82,7 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Claims a target that a server named; throws `nameTaken` if it is not free.
+    /// Claims a target that a server named. Throws `nameTaken` if a step or a file has the target.
     func reserve(
         _ target: Target, for provisional: Target, by claimant: Claimant, in root: RootDirectory
     ) throws(MirrorError) {
@@ -98,7 +99,7 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Releases the claims of a step, and reports its end to the steps that wait for it.
+    /// Releases the claims of a step, and reports the step's end to steps that wait for its target.
     func release(_ target: Target, by claimant: Claimant, _ end: Result<Event.Done, MirrorError>?) {
         let (own, named) = state.withLock { state in
             let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)
@@ -124,36 +125,40 @@ extension MirrorError {
 
 // MARK: The claims of one run
 
-/// What a run gets to know about its steps: whether their targets are its own, and their rows.
+/// The claims of one run's steps on their targets, and the rows of these targets.
 ///
-/// One thread has it at a time, that of its run. While no other run and no other verb of the process changes
-/// rows, those that the plan has are right, and none is read again. It cannot be copied, because a
-/// copy for each step would count the references of a whole plan.
+/// Only the thread of the run uses this type. The rows that the plan has stay right while nothing
+/// else in the process changes rows. Then no row is read again. The struct cannot be copied,
+/// because a copy for each step would retain and release a whole plan.
 struct StepClaims: ~Copyable {
     private let plan: Plan
     private let engine: Engine
     private let run: Int
     private let mailbox: Mailbox<RunMessage>
     private let heldByCaller: [FileLease]
-    /// The state in which the rows are those that the plan has; nil where they were not from the start.
-    private var rowsMark: Int?
-    /// The folded paths of the targets that the run's manifests give to their resources, and of the
-    /// folders above them; empty where no server chooses a name.
+    /// The mark of the state in which the plan's rows are right.
     ///
-    /// No server may choose one of them for another resource, not even while nothing is there: the next
-    /// plan would have two resources with one target, and would be refused.
+    /// `nil` means that they were not right when the run began.
+    private var rowsMark: Int?
+    /// The folded paths of all targets of the run's manifests, and of the folders above them.
+    ///
+    /// Empty if no server chooses a name. No server may choose one of these paths for another
+    /// resource, even if no file is there. Otherwise two resources of the next plan would have one
+    /// target, and that plan would be refused.
     private var givenPaths: Set<String> = []
 
-    /// What became of the wishes to take targets.
+    /// The results of claims on targets.
     struct Answer {
-        /// Steps whose targets the run has now, with the rows that the plan has.
+        /// Steps that have claimed their targets, with the rows that the plan has.
         var planned: [KnownRow] = []
-        /// Steps whose targets the run has now, and whose rows are to be read.
+        /// Steps that have claimed their targets, and whose rows must be read.
         var unread: [RowWish] = []
-        /// Steps whose targets another run has; it posts how it ends them.
+        /// Steps whose targets another run has. That run posts a message when its step ends.
         var occupied: [Int] = []
-        /// Steps whose targets an earlier run left in the middle of a promotion, or which another run has
-        /// until the caller of this one gives them back.
+        /// Steps that cannot claim their targets, each with its cause.
+        ///
+        /// Either an earlier run left the target in an unfinished promotion. Or another run has the
+        /// target and waits for this run's caller.
         var blocked: [(position: Int, cause: MirrorError)] = []
     }
 
@@ -165,7 +170,7 @@ struct StepClaims: ~Copyable {
         heldByCaller = execution.heldByCaller
     }
 
-    /// Notes the state of the rows when the run begins.
+    /// Stores the mark of the rows when the run begins.
     mutating func begin() { rowsMark = engine.index.rows.beginRun(since: plan.rowsMark) }
 
     /// Reads what a name that a server chooses is compared with, where a file is fetched whose name the
@@ -181,7 +186,7 @@ struct StepClaims: ~Copyable {
     /// Notes that the run changes no more rows.
     func end() { engine.index.rows.endRun() }
 
-    /// Takes the targets of transfers.
+    /// Claims the targets of transfers, each on its own.
     func claim(_ wishes: [RowWish]) -> Answer {
         var answer = Answer()
         let trustsPlan = engine.index.rows.areThose(of: rowsMark)
@@ -210,23 +215,26 @@ struct StepClaims: ~Copyable {
         return answer
     }
 
-    /// Takes the targets of all these steps, or of none of them; returns the steps whose targets other
-    /// runs have, which post how they end them.
+    /// Claims the targets of all these steps, or of none of them.
+    ///
+    /// Returns the steps whose targets other runs have. Those runs post a message when their steps
+    /// end.
     func claimTogether(_ positions: [Int]) -> [Int] {
         engine.claims.claim(
             positions.map { (plan.steps.target(at: $0), claimant($0)) }, waiting: mailbox)
     }
 
-    /// Reads the rows that steps wish for.
+    /// Reads the rows of the wishes' targets.
     func rows(_ wishes: [RowWish]) throws(MirrorError) -> [KnownRow] {
         let rows = try engine.index.records(for: wishes.map(\.target))
         return zip(wishes, rows).map { KnownRow($0.position, $1) }
     }
 
-    /// Reserves the target of a body if the manifest lets the server choose the name.
+    /// Claims the target of a body if the manifest lets the server choose the name.
     ///
-    /// A remembered name wins over what the server suggests now. A new name is remembered once the file
-    /// is there (`fixServerName`); until then the claim alone keeps it for this step.
+    /// A remembered name takes precedence over what the server suggests now. The index remembers a
+    /// new name when the file is there (`fixServerName`). Until then only the claim reserves the
+    /// name for this step.
     mutating func name(_ position: Int, _ body: ReceivedBody) throws(MirrorError) -> Target {
         let step = plan.steps[position]
         let target: Target
@@ -251,7 +259,7 @@ struct StepClaims: ~Copyable {
             for at in manifest.resources.indices {
                 var target: Target? = manifest.resources.target(at: at)
                 if manifest.resources.isNamedByServer(at: at) {
-                    // The name that a server chose before.
+                    // The name that a server chose in an earlier run.
                     target = try engine.index.serverName(
                         of: manifest.serverNameKey(of: manifest.resources[at]))
                 }

@@ -2,24 +2,26 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Leaves out of a plan the files without room in Caches, and removes unused files and parts in
-/// tmp.
+/// Leaves files out of a plan that do not fit into the quota of Caches, or are unused in tmp.
+///
+/// The scan also finds parts that no manifest wants any more, for removal.
 struct AdmissionScan {
     private let view: ScanView
-    /// Files that earlier runs left out.
+    /// The files that earlier runs left out.
     private let evicted: [Target: EvictedFile]
 
-    /// Rows whose files are those of other targets, which have their seats.
+    /// Orphans whose files are also the files of other targets, so that they do not count a second
+    /// time.
     private let respelled: Set<Target>
 
-    /// Reads what the index remembers. Throws `MirrorError`.
+    /// Reads from the index which files earlier runs left out. Throws `MirrorError`.
     init(_ view: ScanView, besides respelled: Set<Target>) throws {
         (self.view, self.respelled) = (view, respelled)
         let files = try view.index?.evictedFiles() ?? []
         evicted = Dictionary(files.map { ($0.target, $0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Changes a plan. Throws `MirrorError`.
+    /// Adds evictions, readmissions and abandoned parts to a plan. Throws `MirrorError`.
     func look(_ plan: inout Plan) throws {
         if let quota = view.options.quota {
             try admit(to: quota, &plan)
@@ -34,14 +36,14 @@ struct AdmissionScan {
         plan.abandonedParts = try abandonedParts(beside: plan)
     }
 
-    /// Lets evicted files of an area come back if the plan has a step for them.
+    /// Readmits the evicted files of an area for which the plan has a step.
     private func readmitAll(of area: Area, _ plan: inout Plan) {
         plan.readmitted += evicted.keys.filter {
             $0.area == area && plan.steps.position(of: $0) != nil
         }
     }
 
-    /// Passes on mirror's files of an area; there are none without a root.
+    /// Calls the closure with each of mirror's files in an area. Without a root there are none.
     private func forEachFile(
         in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
@@ -53,12 +55,12 @@ struct AdmissionScan {
 // MARK: Caches
 
 extension AdmissionScan {
-    /// A candidate, and the step or the file that it stands for.
+    /// A candidate for the quota, and the step or the file that it stands for.
     private struct Seat {
         var candidate: QuotaCandidate
-        /// The position of its step; nil for a file that is in no step.
+        /// The position of the candidate's step. `nil` for a file that no step names.
         var step: Int?
-        /// The existing file; nil if there is none.
+        /// The existing file. `nil` if there is none.
         var file: CachedFile?
     }
 
@@ -88,7 +90,7 @@ extension AdmissionScan {
         insert(others, &plan)
     }
 
-    /// Everything that Caches holds or would hold, in the order of the paths' bytes.
+    /// All files that Caches has or would get, in the order of their paths' bytes.
     private func seats(_ plan: inout Plan) throws -> [Seat] {
         var seats: [Seat] = []
         var position = 0
@@ -117,7 +119,7 @@ extension AdmissionScan {
         return seats
     }
 
-    /// The seat of a step whose file mirror did not put there, or that has none.
+    /// The seat of a step without a file from mirror. Returns nil for a removal.
     private func seat(ofMissing position: Int, _ plan: Plan) -> Seat? {
         let target = plan.steps.target(at: position)
         let known = evicted[target]
@@ -132,13 +134,13 @@ extension AdmissionScan {
             if step.means == .removal { return nil }
             candidate.size = step.size ?? known?.size ?? 0
             if case .nothing = step.existing { return Seat(candidate: candidate, step: position) }
-            // mirror did not put this file there: it is the user's, or is to be adopted.
+            // mirror did not put this file there: it is the user's, or the step adopts it.
             candidate.mayLeave = false
         }
         return Seat(candidate: candidate, step: position)
     }
 
-    /// The seat of a step whose file mirror put there.
+    /// The seat of a step whose target has a file from mirror. Returns nil for a removal.
     private func seat(of file: CachedFile, _ position: Int, _ plan: Plan) -> Seat? {
         var candidate = QuotaCandidate(
             size: file.stamp.size, priority: priority(at: position, plan),
@@ -154,7 +156,8 @@ extension AdmissionScan {
         return Seat(candidate: candidate, step: position, file: file)
     }
 
-    /// The seat of a file that no step is about: of another manifest, of another tag, or an orphan.
+    /// The seat of a file without a step: of another manifest, not selected by its tags, or an
+    /// orphan.
     private func seat(of file: CachedFile, _ row: RowProjection) -> Seat {
         let owners = Owners(text: String(decoding: row.owner, as: UTF8.self))
         let claims = owners.names.compactMap { view.book.claim(of: $0, on: file.target) }
@@ -167,7 +170,8 @@ extension AdmissionScan {
             file: file)
     }
 
-    /// Whether a file is of a set, which is whole or nothing: then it does not go for room.
+    /// Whether a step belongs to an atomic manifest. Its files are not evicted, because they are a
+    /// set.
     private func isAtomic(_ position: Int, _ plan: Plan) -> Bool {
         plan.steps.resource(at: position).map { plan.manifests[$0.manifest].isAtomic } ?? false
     }
@@ -186,7 +190,7 @@ extension AdmissionScan {
         seat.file?.target ?? plan.steps.target(at: seat.step ?? 0)
     }
 
-    /// The step that leaves a file out; nil where its row is gone.
+    /// The step that evicts or leaves out a file. Returns nil if the file's row is gone.
     private func evict(_ seat: Seat, _ reason: Reason, _ plan: Plan) throws -> Step? {
         let old = seat.step.map { plan.steps[$0] }
         guard let file = seat.file else {
@@ -199,7 +203,7 @@ extension AdmissionScan {
             existing: .ours(file.stamp, sha256: record.sha256), size: file.stamp.size)
     }
 
-    /// Adds steps for files that have none; both lists are in the order of the targets.
+    /// Merges further steps into the plan. Both lists are in the order of the targets.
     private func insert(_ steps: [Step], _ plan: inout Plan) {
         guard !steps.isEmpty else { return }
         var merged = StepList(of: plan.manifests)
@@ -218,7 +222,7 @@ extension AdmissionScan {
 }
 
 extension Step {
-    /// A step that brings nothing, because there is no room for it.
+    /// Makes a step that does not fetch the file, because there is no space for it.
     fileprivate init(leavingOut step: Step, _ reason: Reason) {
         self = step
         kind = .evicted
@@ -231,8 +235,9 @@ extension Step {
 // MARK: tmp
 
 extension AdmissionScan {
-    /// Removes files of tmp that were not used for a while, and does not fetch those that went
-    /// before.
+    /// Evicts files of tmp that were not used for `longest` seconds.
+    ///
+    /// Files that earlier runs evicted for this reason are not fetched again.
     private func letGo(unusedFor longest: Int64, _ plan: inout Plan) throws {
         for position in plan.steps.indices.reversed() {
             let target = plan.steps.target(at: position)
@@ -269,7 +274,7 @@ extension AdmissionScan {
         }
     }
 
-    /// The names of parts that no manifest wants any more and that are old enough to go.
+    /// The names of parts that no manifest wants any more and that are old enough to be removed.
     private func abandonedParts(beside plan: Plan) throws -> [String] {
         guard let longest = view.options.longestUnwantedPart, let root = view.root else {
             return []
@@ -284,7 +289,7 @@ extension AdmissionScan {
         return names.sorted()
     }
 
-    /// Seconds since a part was last written; nil where it is gone.
+    /// Seconds since a part was last written. Returns nil if the part does not exist.
     private func age(ofPart name: String, in root: RootDirectory) throws -> Int64? {
         do throws(Errno) {
             let folder = try root.openFolder(Area.tmp.rawValue)
@@ -299,12 +304,13 @@ extension AdmissionScan {
 }
 
 extension Index {
-    /// Passes on the existing files of an area with their rows, in the order of their paths' bytes.
+    /// Calls the closure with each existing file of an area and its row, in the order of their
+    /// paths.
     ///
-    /// The last use of a file is the latest of three times: a use that a library call noted, the last read
-    /// as far as the file system tells, and the promotion. Most file systems note only the first read of a
-    /// day (`relatime`, mount(8)). A row is valid only during the call. Throws `MirrorError`, and what the
-    /// body throws.
+    /// The last use of a file is the latest of three times: the last use that a library call noted,
+    /// the last read that the file system reports, and the promotion. Most file systems note only
+    /// the first read of a day (`relatime`, mount(8)). A row is valid only during the call of the
+    /// closure. Throws `MirrorError`, and what the closure throws.
     func forEachCachedFile(
         in area: Area, of root: RootDirectory, _ meter: ActivityMeter?,
         _ body: (CachedFile, RowProjection) throws -> Void

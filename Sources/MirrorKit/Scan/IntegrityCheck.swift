@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Reads every file again and compares it with the index and with what the manifests declare.
+/// Reads every file again and compares it with its row and with the manifests' declarations.
 struct IntegrityCheck: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
@@ -9,7 +9,7 @@ struct IntegrityCheck: ~Copyable {
     private var next = 0
     private var result = VerifyReport(root: "")
     private var conflicts = ConflictScan()
-    /// What was left out for lack of room.
+    /// The targets that were left out for lack of space.
     private var evicted: Set<Target> = []
 
     init(
@@ -52,7 +52,8 @@ struct IntegrityCheck: ~Copyable {
         return result
     }
 
-    /// What the index expects to be read; a look at a million rows takes a third of a second.
+    /// The number and the bytes of the files in the index. For a million rows this takes a third of
+    /// a second.
     private func storedSizes() throws -> (files: Int, bytes: Int64) {
         var sizes = (files: 0, bytes: Int64(0))
         guard let index = view.index else { return sizes }
@@ -97,7 +98,7 @@ struct IntegrityCheck: ~Copyable {
         if record == nil, resource?.pin == nil {
             add(target, .untracked, nil, digests.first)
         } else if let wanted = declared.first(where: { digest in
-            // Beside a pin the weak ones do not count, here as in a plan.
+            // Beside a pin, weak digests do not count, as in a plan.
             (digest.algorithm.isStrong || resource?.pin == nil) && !digests.contains(digest)
         }) {
             let actual = digests.first { $0.algorithm == wanted.algorithm }
@@ -109,7 +110,9 @@ struct IntegrityCheck: ~Copyable {
         }
     }
 
-    /// The digests of a file, SHA-256 first, with all that the manifest declares; nil where none is.
+    /// The digests of a file, SHA-256 first, with all that the manifest declares.
+    ///
+    /// Returns nil if there is no file.
     private func read(
         _ target: Target, in root: RootDirectory, _ declared: [Digest]
     ) throws(MirrorError) -> (stamp: FileStamp, digests: [Digest])? {
@@ -119,7 +122,7 @@ struct IntegrityCheck: ~Copyable {
             hasRead: ActivityMeter.reading(meter))
         guard let read else { return nil }
         var digests = read.digests
-        // A reading makes two digests, and hardly any manifest declares more.
+        // One read computes at most two digests. Hardly any manifest declares more.
         for algorithm in further.dropFirst() {
             let again = try FileDigests.read(
                 target, in: root, algorithms: [algorithm], isCancelled: isCancelled)

@@ -1,30 +1,31 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Lists the files that the index knows or the manifests want, one after the other.
+/// Lists the files that the index knows or the manifests want, one after another.
 ///
-/// Each file is looked at, but its bytes are not read. Rows, wanted resources and files are merged in
-/// one pass over sorted streams, as in a scan.
+/// The inventory looks at each file and does not read its bytes. It merges rows, wanted resources
+/// and files in one pass over sorted streams, as a scan does.
 struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
     private let now: Instant
-    /// Whether files that no selected resource wants are left out.
+    /// Whether the list has only files of selected resources.
     private let isSelection: Bool
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private let evicted: Set<Target>
-    /// The manifests whose targets are orphans when these no longer name them.
+    /// The owners whose targets are orphans if their manifests no longer name them.
     private let orphanOwners: Set<String>
-    /// What promotions put in place whose rows are not written yet: of a run under way, or of one that
-    /// was interrupted.
+    /// The records of unfinished promotions, whose rows are not written yet.
+    ///
+    /// A run under way or an interrupted one has begun these promotions.
     private let intended: [Target: IndexRecord]
-    /// The folders of sets, each with a slash behind it, whose files such promotions gave further names.
+    /// The folders that unfinished promotions exchange as a whole, each with a slash at its end.
     private let exchangedFolders: [String]
     private var next = 0
     private var conflicts = ConflictScan()
 
-    /// Takes the manifests; with tags, only resources that have one of them count.
+    /// Prepares a list of files. With tags, the list has only resources that have one of the tags.
     init(
         view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant
     ) throws {
@@ -48,7 +49,8 @@ struct Inventory: ~Copyable {
         scan = view.root.map { StatCursor($0) }
     }
 
-    /// Passes the files to the body in the order of their targets' bytes, then the conflict copies.
+    /// Calls the closure with each file in the order of the targets' bytes, then with each conflict
+    /// copy.
     mutating func files(_ body: (StoredFile) throws -> Void) throws {
         if let index = view.index {
             for part in try index.allParts() {
@@ -62,7 +64,7 @@ struct Inventory: ~Copyable {
         for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
     }
 
-    /// Passes the file of the cursor's row to the body, and wanted files before it.
+    /// Calls the closure with wanted files before the cursor's row, and then with that row's file.
     private mutating func tell(
         _ cursor: inout ProjectionCursor, _ body: (StoredFile) throws -> Void
     ) throws {
@@ -94,26 +96,27 @@ struct Inventory: ~Copyable {
         } else {
             let owners = record.owners.names
             file.isOrphan = !owners.isEmpty && owners.allSatisfy(orphanOwners.contains)
-            // What is not there is missing only where a manifest wants it.
+            // A file that is not there counts as missing only if a manifest wants it.
             if !wanted.manifests.isEmpty, file.state == .missing { return }
         }
         try body(withPart(file))
     }
 
-    /// Says how sure a wanted file is, and how fresh.
+    /// Sets how a wanted file is verified and how fresh it is.
     private func judge(_ file: inout StoredFile, _ record: IndexRecord) {
         let resource = wanted.resource(of: wanted.entries[next])
         guard resource.pin != nil else {
             file.freshness = Freshness.judge(resource.refresh, record: record, now: now)
             return
         }
-        // A digest that the manifest declares by now proves the known bytes.
+        // A digest that the manifest declares now may prove the bytes, if the row has that digest.
         if resource.digests.contains(where: record.isProven) { file.verified = .digest }
         file.freshness = .fresh(until: nil)
     }
 
-    /// The record of what a promotion whose rows are not written yet has put at a target, or left there;
-    /// nil where something else is there.
+    /// The record of a version that an unfinished promotion has put at a target, or left there.
+    ///
+    /// Returns nil if the file at the target is no such version.
     private func placed(
         _ target: Target, _ file: LocalFile, over known: IndexRecord? = nil
     ) -> IndexRecord? {
@@ -125,7 +128,7 @@ struct Inventory: ~Copyable {
         return record
     }
 
-    /// Passes the next wanted file, which the index does not know, to the body.
+    /// Calls the closure with the next wanted file, which has no row in the index.
     private mutating func tellUnknown(_ body: (StoredFile) throws -> Void) throws {
         let candidate = wanted.target(of: wanted.entries[next])
         defer { next += 1 }
@@ -159,24 +162,25 @@ struct Inventory: ~Copyable {
 
 /// Finds conflict copies by their names, beside the targets that are known or wanted.
 ///
-/// The index does not record copies. So a copy exists exactly as long as its file, even if the
-/// index is lost, and a crash during a promotion cannot make the two differ.
+/// The index does not record copies. So a copy exists exactly as long as its file does, even if the
+/// index is lost. A crash during a promotion cannot make index and files differ.
 struct ConflictScan {
     private var folders: Set<String> = []
     private var last: [UInt8] = []
-    /// Targets whose names may have been cut to make room for the mark.
+    /// Targets with long names. The name of a copy may be a cut name, to make room for the mark.
     private var long: [Target] = []
 
     private static let longName = 200
     private static let longPath = Target.longestPath - 64
 
-    /// Notes a target, whose folder will be searched.
+    /// Adds the folder of a target to the folders that are searched.
     mutating func note(_ target: Target) {
         var path = target.path
         path.withUTF8 { note($0) }
     }
 
-    /// Notes the target that a path is; a neighbour in the same folder costs a comparison.
+    /// Adds the folder of a target's path. A path in the same folder as the last one costs a
+    /// comparison.
     mutating func note(_ path: UnsafeBufferPointer<UInt8>) {
         guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
         let folder = UnsafeBufferPointer(rebasing: path[..<slash])
@@ -189,7 +193,7 @@ struct ConflictScan {
         if let target = try? Target(String(decoding: path, as: UTF8.self)) { long.append(target) }
     }
 
-    /// The existing copies, in the order of their paths' bytes. Throws `MirrorError`.
+    /// The existing conflict copies, in the order of their paths' bytes. Throws `MirrorError`.
     func copies(in view: TreeView, _ wanted: Wanted? = nil) throws -> [ConflictCopy] {
         guard let root = view.root else { return [] }
         var copies: [ConflictCopy] = []

@@ -1,28 +1,29 @@
 internal import MirrorModel
 
-/// The events for resources that are kept as they are, one after the other.
+/// The events for resources that are kept as they are, one after another.
 ///
-/// The way in which each file was verified is read in the order of the paths: one walk over the
-/// index instead of a query for each of a million files.
+/// The report reads how each file was verified in the order of the paths. So it needs one walk over
+/// the index instead of a query for each of a million files.
 struct KeptReport: ~Copyable {
-    /// The number of events sent between two looks at the reader, and the most that may be unread.
+    /// `together`: events that are sent between two checks of the reader. `mostUnread`: unread
+    /// events at which the run waits.
     static let together = 512
     static let mostUnread = 8192
 
-    /// What a look at a kept resource says.
+    /// The result of `next` for a kept resource.
     enum Entry {
         case kept(Event.Done)
-        /// Its file is not the one that the plan was made for.
+        /// The file is not the one that the plan keeps.
         case changed(position: Int, MirrorError)
     }
 
-    /// Whether each file is looked at again.
+    /// Whether the report looks at each file again.
     var looks = false
     /// How many resources were reported.
     private(set) var count = 0
     private let plan: Plan
     private var position = 0
-    /// Nil if the index cannot be read; then no verification is reported.
+    /// The rows of the index. `nil` if the index cannot be read; then no verification is reported.
     private var cursor: ProjectionCursor?
     private var isAtRow = false
     private var files: StatCursor
@@ -38,7 +39,7 @@ struct KeptReport: ~Copyable {
         isAtRow = (try? cursor?.next()) ?? false
     }
 
-    /// The next kept resource; nil after the last.
+    /// The next kept resource. Returns nil after the last.
     mutating func next() -> Entry? {
         while position < plan.steps.endIndex {
             let at = position
@@ -50,7 +51,7 @@ struct KeptReport: ~Copyable {
             if looks, let error = change(of: step, row) {
                 return .changed(position: at, error)
             }
-            // A pinned file is kept only if the index knows that it has the digest.
+            // A pinned file is kept only if the index knows that the file has the pinned digest.
             let isPinned = plan.resource(of: step)?.pin != nil
             let recorded = row == nil ? .none : cursor?.verification ?? .none
             var done = Event.Done(
@@ -62,17 +63,17 @@ struct KeptReport: ~Copyable {
         return nil
     }
 
-    /// Why a file is not the one that the plan keeps; nil where it is.
+    /// Why a file is not the one that the plan keeps. Returns nil if it is that file.
     private mutating func change(of step: Step, _ row: RowProjection?) -> MirrorError? {
         guard case .recorded(let sha256) = step.existing, let row,
-            // Another run may have put another version there.
+            // Another run may have put another version at the target.
             row.sha256.elementsEqual(sha256.bytes)
         else { return files.change(of: step.target, since: step.seen) }
         if files.isUnchanged(row.path, since: row.stamp) { return nil }
         return files.change(of: step.target, since: row.stamp)
     }
 
-    /// The row of a target; nil where there is none.
+    /// The row of a target. Returns nil if there is none.
     private mutating func row(of target: Target) -> RowProjection? {
         var path = target.path
         return path.withUTF8 { path in

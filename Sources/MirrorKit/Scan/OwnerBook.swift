@@ -3,16 +3,17 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The targets of all owners: manifests of a run, and manifests that the root remembers.
+/// The targets of all owners: of the manifests of a run and of those that the root remembers.
 ///
-/// A remembered manifest is read when it is needed for the first time.
+/// The book reads a remembered manifest when it first needs its targets.
 final class OwnerBook: Sendable {
-    /// Former names of manifests of the run.
+    /// Earlier names of manifests of the run, each with the position of its manifest.
     let formerNames: [String: Int]
     private let manifests: [Manifest]
     private let given: [String: Int]
     private let memories: [String: ManifestMemory]
-    /// The manifests that were read, with the order of their targets.
+    /// The manifests that the book has read, with the order of their targets. `nil` if one is
+    /// unreadable.
     private let read = Mutex<[String: (manifest: Manifest, order: PathOrder)?]>([:])
 
     init(_ manifests: [Manifest], view: TreeView) throws {
@@ -27,7 +28,7 @@ final class OwnerBook: Sendable {
             memories.map { ($0.record.name, $0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Whether a manifest of the run has, or had, a name.
+    /// Whether a name is the present or a former name of a manifest of the run.
     func isOfRun(_ name: String) -> Bool { given[name] != nil || formerNames[name] != nil }
 
     /// Whether a manifest of the run, or one that the root remembers, names a target.
@@ -35,7 +36,9 @@ final class OwnerBook: Sendable {
         Set(given.keys).union(memories.keys).contains { claim(of: $0, on: target) != nil }
     }
 
-    /// The resource by which another owner names a target, and its place; nil if there is none.
+    /// The resource with which an owner names a target, and the place of its declaration.
+    ///
+    /// Returns nil if the owner does not name the target.
     func claim(
         of name: String, on target: Target
     ) -> (
@@ -62,12 +65,11 @@ final class OwnerBook: Sendable {
 // MARK: Former names
 
 extension OwnerBook {
-    /// Names under which the root remembered manifests of a run before, each with the position of the
-    /// manifest that had it.
+    /// Names under which the root remembered manifests of a run before.
     ///
-    /// If a user writes another `name` into the file at a remembered place, everything that the old
-    /// name owns belongs to the new one. A name that the root knows already is not new: then one file was
-    /// copied over another.
+    /// Each name has the position of the manifest that had this name. A user may change the `name`
+    /// in the file at a remembered place. The new name then owns all that the old name owned. A
+    /// name that the root remembers already is no new name: then one file was copied over another.
     static func formerNames(
         of manifests: [Manifest], among records: [ManifestRecord], root: String
     ) -> [String: Int] {
@@ -88,7 +90,7 @@ extension OwnerBook {
         return names
     }
 
-    /// The former names of manifests, with places relative to the root of a view.
+    /// The former names of manifests. Places are relative to the root of the view.
     static func formerNames(
         of manifests: [Manifest], among records: [ManifestRecord], in view: TreeView
     ) -> [String: Int] {
@@ -97,9 +99,9 @@ extension OwnerBook {
             root: view.root.map { resolvedPath($0.path) ?? $0.path } ?? "")
     }
 
-    /// The manifests that give up targets which they no longer name, by their owners in rows.
+    /// The manifests whose targets become orphans when the manifest no longer names them.
     ///
-    /// One without a name gives up nothing.
+    /// The keys are their owners in rows. A manifest without a name has no orphans.
     static func orphanOwners(
         _ manifests: [Manifest], _ formerNames: [String: Int]
     ) -> [String: Int] {
@@ -115,7 +117,7 @@ extension OwnerBook {
 }
 
 extension Manifest {
-    /// The place where a resource is declared, for people.
+    /// The place where a resource is declared, for messages.
     func claim(at position: Int) -> TargetDispute.Claim {
         let place = resources.place(at: position)
         return TargetDispute.Claim(
@@ -124,8 +126,10 @@ extension Manifest {
 }
 
 extension Manifest {
-    /// Refuses a name that is a remembered one in another Unicode form: it would own what that one owns,
-    /// or not, as names are compared by characters or by bytes.
+    /// Throws if a remembered name is the manifest's name in another Unicode form.
+    ///
+    /// Swift compares names by characters, and the index compares them by bytes. So it would be
+    /// unclear which of the two owns a file.
     fileprivate func refuseTwin(among names: [String]) throws(MirrorError) {
         let twin = names.first { $0 == owner && !$0.utf8.elementsEqual(owner.utf8) }
         if twin == nil { return }
@@ -137,7 +141,8 @@ extension Manifest {
 }
 
 extension ManifestError {
-    /// The refusal of targets that two manifests want differently; nil if there are none.
+    /// The error for targets for which two manifests want different files. Returns nil if there are
+    /// none.
     init?(_ disputes: [TargetDispute]) {
         guard !disputes.isEmpty else { return nil }
         let diagnostics = disputes.prefix(DiagnosticLog.limit).map { dispute in

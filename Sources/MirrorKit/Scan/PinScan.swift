@@ -2,17 +2,20 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Reads the files fetched for a manifest, compares them with the manifest's declarations, and writes
-/// what these lack into the manifest's file.
+/// Reads the files fetched for a manifest and compares them with the manifest's declarations.
+///
+/// `pin` writes the sizes and digests that the manifest lacks into the manifest's file.
 struct PinScan {
     let view: TreeView
-    /// Whether what is declared gives way to what mirror put there last.
+    /// Whether the values of files that mirror put in the tree last replace declared values that
+    /// differ.
     var updates = false
     var meter: ActivityMeter?
     let isCancelled: @Sendable () -> Bool
 
-    /// Writes the sizes and digests of the selected resources' files into a manifest's file, unless
-    /// one contradicts what is declared.
+    /// Writes the sizes and digests of the selected resources' files into a manifest's file.
+    ///
+    /// If a file contradicts the manifest's declarations, nothing is written.
     func pin(
         _ path: String, options: PlanOptions, isDryRun: Bool, root: String
     ) throws -> PinReport {
@@ -30,7 +33,8 @@ struct PinScan {
         return report
     }
 
-    /// The findings about the selected resources, each with its position in the manifest.
+    /// The findings about the selected resources, each with the resource's position in the
+    /// manifest.
     private func findings(
         of manifest: Manifest, options: PlanOptions
     ) throws -> [(position: Int, finding: PinFinding)] {
@@ -44,7 +48,7 @@ struct PinScan {
         }
     }
 
-    /// The values that the resources gain, by their positions.
+    /// The new values of the resources, by their positions in the manifest.
     private static func values(
         of findings: [(position: Int, finding: PinFinding)]
     ) -> [Int: PinnedValues] {

@@ -1,12 +1,13 @@
 internal import MirrorModel
 
 extension ScanFindings {
-    /// Leaves out orphans that share their files with wanted targets: removing the one removes the other.
+    /// Leaves out orphans that share their files with wanted targets: a removal would remove both.
     ///
-    /// They exist because a file system folds case or composes accents. An orphan is none of them if
-    /// its wanted target is a conflict. Its bytes are then an old version that nothing wants. The rows of
-    /// those whose wanted targets' files are known are forgotten; where a target is fetched for the first
-    /// time, the next run settles it. Throws `MirrorError` with `cancelled`.
+    /// Such orphans exist if a file system folds case or composes accents. If the wanted target is
+    /// a conflict, its orphan is not left out: the orphan's bytes are an old version that no target
+    /// needs. The row of an orphan that is left out is forgotten if the file of the wanted target
+    /// is known. If the target is fetched for the first time, the next run forgets the row. Throws
+    /// `MirrorError` with `cancelled`.
     mutating func leaveRespelledOrphans(of view: ScanView) throws {
         guard let root = view.root else { return }
         var names = StatCursor(root)
@@ -18,7 +19,7 @@ extension ScanFindings {
                 number < orphans.count
                 ? (orphans.target(at: number), orphans.stamp(at: number))
                 : doubtfulOrphans[number - orphans.count]
-            // Of other letters nothing is known without a table.
+            // Letters beyond ASCII need a case table, so each path that has them is a candidate.
             let folder = PathText.folder(of: target.path).utf8.count
             guard
                 target.path.utf8.contains(where: { $0 >= 0x80 })
@@ -56,10 +57,12 @@ extension ScanFindings {
         respelled = all
     }
 
-    /// Whether swapping the case of ASCII letters in a path, from `start` on, finds the same file.
+    /// Whether a path with swapped case of its ASCII letters from `start` on leads to the same
+    /// file.
     ///
-    /// `start` selects the name alone, or its folders too. The check is cheap, and false on most
-    /// file systems. Each of the two has its own cursor, so that neighbours find their folder open.
+    /// `start` selects the name only, or the name with its folders. The check is cheap, and false
+    /// on most file systems. Each of the two uses has its own cursor, so that the cursor often has
+    /// the folder open already.
     private static func finds(
         _ target: Target, swappedFrom start: Int, _ stamp: FileStamp, _ cursor: inout StatCursor
     ) -> Bool {

@@ -4,18 +4,18 @@ internal import MirrorSystem
 
 /// Makes a plan: merges wanted resources, index rows and files in one pass over sorted streams.
 ///
-/// The scan only gathers facts; the reconciler makes each decision. A file is read before its
-/// decision if its stamp is not its row's, or if the index does not know it. A step that needs
-/// bytes is decided a second time if the tree may have them under another name. A second thread
-/// looks at half of a long list. The calling thread is blocked, and no server is asked.
+/// The scan only collects facts; the reconciler makes each decision. Before a decision, the scan
+/// reads a file whose stamp differs from its row's, or a file without a row. If a step needs bytes
+/// that the tree may have under another name, its decision is made a second time. A second thread
+/// looks at half of a long list. The scan blocks the calling thread, and makes no request.
 struct Scan: ~Copyable {
-    /// The number of targets from which a second thread is worth its cost.
+    /// The number of targets from which a second thread saves more time than it costs.
     static let manyTargets = 2048
 
     private var view: ScanView
     private let hasSplit: Bool
 
-    /// Takes the inputs of a plan; a root or an index that does not exist counts as empty.
+    /// Checks the inputs of a plan. A missing root or index counts as empty.
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
         now: Instant, splitting many: Int = Scan.manyTargets, meter: ActivityMeter? = nil,
@@ -39,11 +39,12 @@ struct Scan: ~Copyable {
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
-    /// Scans and decides; `path` is the name of the root in the plan.
+    /// Makes the plan; `path` is the name of the root in the plan.
     ///
-    /// Throws `MirrorError`, or `ManifestError` if another manifest wants a target differently.
+    /// Throws `MirrorError`, or `ManifestError` if another manifest wants a different file at a
+    /// target.
     consuming func plan(for path: String) throws -> Plan {
-        // Whatever changes a row from here on changes the mark.
+        // A later change of a row changes the mark, and then the run reads its rows again.
         let rowsMark = view.index?.rows.mark
         let looked = ContinuousClock.now
         if let index = view.index {
@@ -60,7 +61,7 @@ struct Scan: ~Copyable {
         if let refusal = ManifestError(findings.disputes) { throw refusal }
         try findings.leaveRespelledOrphans(of: view)
         try view.useTree(for: &findings)
-        // Only now: no bytes may be taken from what could not be read.
+        // The unread orphans are added only now, so that no step uses bytes that could not be read.
         let unread = findings.unreadOrphans
         findings.orphans.append(contentsOf: unread)
         let removals = removals(beside: findings, areSorted: unread.isEmpty)
@@ -87,7 +88,7 @@ struct Scan: ~Copyable {
         return plan
     }
 
-    /// Looks at both halves at the same time, each with its own cursor and folder.
+    /// Looks at both halves at the same time, each with its own cursor and its own open folder.
     private static func findings(
         of view: ScanView, splitAt middle: Int
     ) throws -> ScanFindings {
@@ -105,8 +106,8 @@ struct Scan: ~Copyable {
             thread: "scan")
         var findings = try first.get()
         let next = try second.get()
-        // Each cursor sees that its rows are in order, and neither sees what is between them. Rows may
-        // also have changed between their beginnings.
+        // Each cursor checks the order of its own rows. Neither sees rows between the two halves,
+        // and rows may have changed after the first cursor was opened.
         guard findings.rowBehind == next.firstRow else {
             return try ScanShard(0..<count, of: view).look()
         }
@@ -114,7 +115,8 @@ struct Scan: ~Copyable {
         return findings
     }
 
-    /// The orphans that are removed and not moved, in order: all of them, those of tmp, or none.
+    /// The orphans to remove, in order; without `prunes` only those of tmp, or none. Moved orphans
+    /// stay out.
     private func removals(beside findings: ScanFindings, areSorted: Bool) -> [Int] {
         let orphans = findings.orphans
         let removals = unsortedRemovals(beside: findings)

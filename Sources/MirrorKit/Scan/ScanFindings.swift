@@ -1,48 +1,52 @@
 internal import MirrorModel
 
-/// The findings of a scan about a shard of the targets.
+/// The findings of a scan about a shard: a range of the targets, looked at by one thread.
 struct ScanFindings: Sendable {
     var steps: StepList
     var orphans = OrphanTable()
-    /// Further orphans, which could not be read. Nothing is made of their bytes; with their recorded
-    /// stamps, a removal looks at each once more, and says why it cannot go.
-    var unreadOrphans = OrphanTable()
-    /// Rows of orphans whose files were changed or could not be read, with the files' stamps.
-    var doubtfulOrphans: [(target: Target, stamp: FileStamp)] = []
-    /// Steps that need bytes, which the tree may have under other names, with the situations that they
-    /// were decided from; -1 for a plain fetch, whose situation can be made again.
+    /// Further orphans, whose files could not be read.
     ///
-    /// An entry takes eight bytes, because there may be a million plain fetches.
+    /// No step uses their bytes. A removal looks at each file again, with the recorded stamp, and
+    /// reports why it cannot remove the file.
+    var unreadOrphans = OrphanTable()
+    /// Orphans whose files were changed or could not be read, with the files' stamps.
+    var doubtfulOrphans: [(target: Target, stamp: FileStamp)] = []
+    /// Steps that need bytes which the tree may have under other names.
+    ///
+    /// `situation` is the position in `situations` of the situation that the step was decided from.
+    /// -1 stands for a plain fetch, whose situation can be made again. An entry takes eight bytes,
+    /// because there may be a million plain fetches.
     private(set) var searching: [(step: Int32, situation: Int32)] = []
     private var situations: [Situation] = []
     /// The number of rows that the index has of each owner.
     var owned: [String: Int] = [:]
-    /// Orphans whose files are those of wanted targets.
+    /// Orphans whose files are also the files of wanted targets, under another spelling.
     var respelled: Set<Target> = []
-    /// The bytes of orphans that steps take over although no digest pins them.
+    /// The bytes of orphans that steps reuse although no digest pins them.
     var orphanBytes: [Target: Digest] = [:]
-    /// Rows of orphans whose files are gone, or are those of other targets.
+    /// Orphans whose rows are removed, because their files are gone or belong to other targets.
     var forgotten: [Target] = []
-    /// The owners of targets, if they are more than the manifest of the step.
+    /// The owners of targets that have more owners than the manifest of the step.
     var owners: [Target: Owners] = [:]
-    /// The remaining owners of files that manifests of the run have given up.
+    /// The remaining owners of targets that manifests of the run no longer name.
     var released: [Target: Owners] = [:]
-    /// The path of the shard's first row; nil where it has none.
+    /// The path of the shard's first row. `nil` if the shard has no row.
     var firstRow: [UInt8]?
-    /// The path of the row behind the shard's, which is the next shard's first; nil where there is none.
+    /// The path of the first row after the shard, which is the next shard's first. `nil` if there
+    /// is none.
     var rowBehind: [UInt8]?
-    /// Targets that another manifest wants differently.
+    /// Targets for which another manifest wants a different file.
     var disputes: [TargetDispute] = []
 
     init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
 
-    /// Notes that the next step needs bytes; nil stands for a plain fetch.
+    /// Notes that the next step needs bytes. A `nil` situation stands for a plain fetch.
     mutating func search(with situation: Situation?) {
         searching.append((Int32(steps.count), situation == nil ? -1 : Int32(situations.count)))
         if let situation { situations.append(situation) }
     }
 
-    /// The situation that a step was decided from; nil for a plain fetch.
+    /// The situation with a number from `searching`. Returns nil for a plain fetch.
     func situation(_ number: Int32) -> Situation? {
         number < 0 ? nil : situations[Int(number)]
     }

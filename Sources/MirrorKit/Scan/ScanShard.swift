@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// Looks at a shard of the targets in their order.
+/// Looks at a shard: a range of the targets, in their order.
 ///
-/// It merges three sorted streams in one pass: wanted resources, index rows and files. If a file is
-/// as mirror put it there, and its row meets all demands of its resource, the target costs no more
-/// than a comparison of bytes. For every other target a situation is made, and the reconciler
+/// The shard merges three sorted streams in one pass: wanted resources, index rows and files. If an
+/// unchanged file's row meets all demands of its resource, the target costs no more than a
+/// comparison of bytes. For every other target the shard makes a situation, and the reconciler
 /// decides.
 struct ScanShard: ~Copyable {
     private let view: ScanView
@@ -12,17 +12,19 @@ struct ScanShard: ~Copyable {
     private let end: Int
     private var scan: StatCursor?
     private var found: ScanFindings
-    /// The owner of the previous rows, and their number; neighbours mostly have the same owner.
+    /// `owner`: the owner of the rows before this one; `ownedRows`: their number. Neighbours mostly
+    /// share an owner.
     private var owner: [UInt8] = []
     private var ownedRows = 0
     private let isPlain: Bool
-    /// How many of the entries the meter has heard of.
+    /// The position of the first entry that the meter has not counted yet.
     private var metered: Int
 
-    /// Takes a range of the wanted entries.
+    /// Makes a shard of a range of the wanted entries.
     ///
-    /// Rows before its first entry belong to the previous shard. Rows from the first entry behind
-    /// the range on belong to the next shard.
+    /// Rows before the range's first entry belong to the previous shard. Rows from the first entry
+    /// after the range on belong to the next shard. The first and the last shard have all further
+    /// rows.
     init(_ range: Range<Int>, of view: ScanView) {
         self.view = view
         next = range.lowerBound
@@ -34,7 +36,7 @@ struct ScanShard: ~Copyable {
             !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
     }
 
-    /// Looks at the targets and decides. Throws `MirrorError`.
+    /// Looks at the targets of the shard and decides. Throws `MirrorError`.
     consuming func look() throws -> ScanFindings {
         if let index = view.index {
             let start = next > 0 ? view.wanted.target(of: view.wanted.entries[next]).path : ""
@@ -62,7 +64,7 @@ struct ScanShard: ~Copyable {
         metered = next
     }
 
-    /// Decides on the cursor's row, and on wanted entries before it.
+    /// Decides on the cursor's row, and on the wanted entries before that row.
     ///
     /// Returns false if the row belongs to the next shard.
     private mutating func advance(
@@ -94,7 +96,8 @@ struct ScanShard: ~Copyable {
         return true
     }
 
-    /// Makes a target that its manifest no longer names an orphan, unless others own it too.
+    /// Makes a target an orphan if its manifest no longer names it, unless other manifests own it
+    /// too.
     private mutating func letGo(_ cursor: inout ProjectionCursor, _ row: RowProjection) throws {
         let text = String(decoding: row.owner, as: UTF8.self)
         if let manifest = view.orphanOwners[text] {
@@ -111,7 +114,9 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    /// Keeps a file that is as its row says, if the row meets all demands of its resource.
+    /// Adds a plain keep if the file is as its row says and the row meets the resource's demands.
+    ///
+    /// Returns false otherwise.
     private mutating func keeps(_ row: RowProjection) -> Bool {
         let entry = view.wanted.entries[next]
         guard view.wanted.isSatisfied(entry, by: row), view.keepsOwners(entry, row),
@@ -140,10 +145,10 @@ struct ScanShard: ~Copyable {
         ownedRows = 0
     }
 
-    /// Decides on a wanted entry without a row.
+    /// Decides on the next wanted entry, which has no row.
     ///
-    /// Where nothing is there and nothing is known, the reconciler would decide `.plainFetch`, and
-    /// `ScanFindings` looks for the bytes elsewhere: no situation is made for that.
+    /// If the target has no file, no part and no other owner, the step is a plain fetch. No
+    /// situation is made for such an entry; `useTree` can make it again.
     private mutating func arrive() throws {
         let entry = view.wanted.entries[next]
         guard isPlain, view.wanted.arrivesPlainly(entry),
@@ -154,7 +159,7 @@ struct ScanShard: ~Copyable {
         found.steps.appendPlainFetch(manifest: Int(entry.manifest), resource: Int(entry.resource))
     }
 
-    /// Goes on to the next entry.
+    /// Goes to the next entry.
     private mutating func pass() throws {
         next += 1
         if next % 512 == 0 {
@@ -180,7 +185,8 @@ struct ScanShard: ~Copyable {
         {
             found.owners[target] = situation.owners
         }
-        // Bytes can be found by a pin and, if the target is absent, also by their source.
+        // The tree may have the bytes under another name: by their pin or, for an absent target, by
+        // their source.
         if case .transfer = decision.means, view.index != nil,
             situation.resource.pin != nil || situation.file == .absent
         {
@@ -194,7 +200,9 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    /// The owners of a wanted target from now on; notes a dispute, which refuses the plan.
+    /// The owners of a wanted target after this plan.
+    ///
+    /// Records a dispute if manifests want different files; a dispute makes the plan fail.
     private mutating func owners(of situation: Situation, _ entry: Wanted.Reference) -> Owners {
         let wanting = view.wanted.owners(of: entry)
         let target = situation.resource.target
@@ -218,7 +226,8 @@ struct ScanShard: ~Copyable {
         return owners ?? Owners(wanting)
     }
 
-    /// Reads a file if its stamp does not vouch for it, or if its row lacks the strongest declared digest.
+    /// Reads a file if its stamp differs from its row's, or if the row lacks the strongest declared
+    /// digest.
     private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
         guard case .file(let stamp) = situation.file, let root = view.root else { return }
         let declared = situation.resource.digests.first?.algorithm
@@ -231,7 +240,7 @@ struct ScanShard: ~Copyable {
         guard !isKnown || view.options.rehashes else { return }
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let declared, declared != .sha256 { algorithms.append(declared) }
-        // Between the look and the reading, a file can disappear, and another can appear.
+        // Between the look and the read, a file can disappear and another can appear.
         for _ in 1...3 {
             guard case .file = situation.file else { return }
             let read: FileDigests?
@@ -241,7 +250,7 @@ struct ScanShard: ~Copyable {
                     situation.resource.target, in: root, algorithms: algorithms,
                     isCancelled: view.isCancelled, hasRead: ActivityMeter.reading(view.meter))
             } catch {
-                // A file that cannot be read is the failure of its resource, not of the plan.
+                // An unreadable file makes its resource fail, not the plan.
                 guard error.code != .cancelled else { throw error }
                 situation.isUnreadable = true
                 return
@@ -256,7 +265,7 @@ struct ScanShard: ~Copyable {
     }
 
     private mutating func noteReading(_ target: Target) {
-        // This file itself is not done.
+        // The file that is read now is not done yet.
         view.meter?.add(files: next - 1 - metered)
         metered = next - 1
         view.meter?.name(target)
@@ -264,7 +273,7 @@ struct ScanShard: ~Copyable {
 
     /// Adds an orphan, unless its file is gone or was changed.
     ///
-    /// If the file is gone, the orphan is only forgotten. A changed file belongs to the user now.
+    /// If the file is gone, the orphan's row is forgotten. A changed file belongs to the user now.
     private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
         guard case .file(let stamp) = try scan?.look(at: record.target) ?? .absent else {
             found.forgotten.append(record.target)

@@ -10,23 +10,24 @@ struct ScanView: Sendable {
     let index: Index?
     let now: Instant
     var isCancelled: @Sendable () -> Bool
-    /// Receives the progress of the scan; nil without a listener.
+    /// Receives the progress of the scan. `nil` if no code listens.
     let meter: ActivityMeter?
-    /// The targets that other owners want.
+    /// The targets that other owners name.
     let book: OwnerBook
-    /// Manifests whose orphans the scan looks for, by owner.
+    /// The positions of the manifests whose orphans the scan looks for, by the text of their
+    /// owners.
     let orphanOwners: [String: Int]
-    /// The parts that the index knows.
+    /// The parts that the index knows, by their targets.
     var parts: [Target: [PartRecord]] = [:]
 }
 
 extension ScanView {
-    /// Throws `MirrorError` with `cancelled` if the plan is no longer wanted.
+    /// Throws `MirrorError` with `cancelled` if the caller has cancelled the plan.
     func stopIfCancelled() throws {
         if isCancelled() { throw MirrorError(.cancelled, "Interrupted while the plan was made.") }
     }
 
-    /// Whether a row names the owners of an entry already.
+    /// Whether a row already has the owners that an entry needs.
     func keepsOwners(_ entry: Wanted.Reference, _ row: RowProjection) -> Bool {
         if wanted.isOnlyOwner(of: entry, row.owner) { return true }
         guard Owners.areShared(row.owner) else { return false }
@@ -36,7 +37,7 @@ extension ScanView {
             && owners.names.allSatisfy { wanting.contains($0) || !book.isOfRun($0) }
     }
 
-    /// The situation of an entry before its row, file and parts are known.
+    /// The situation of an entry, still without its row, its file and its parts.
     func situation(of entry: Wanted.Reference) -> Situation {
         let resource = wanted.resource(of: entry)
         return Situation(
@@ -44,7 +45,7 @@ extension ScanView {
             sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
     }
 
-    /// Whether a decision adds nothing to the resource: a plain fetch of an absent file.
+    /// Whether a decision is a plain fetch, of which the resource says all.
     func isPlainFetch(_ decision: Decision, _ entry: Wanted.Reference) -> Bool {
         decision == .plainFetch && !wanted.isNamedByServer(entry)
     }

@@ -1,18 +1,21 @@
 internal import MirrorModel
 
-/// Files of the tree that have bytes which steps need under other names.
+/// Files of the tree whose bytes steps need under other names.
 struct TreeSources {
-    /// Files that have the bytes of a wanted pin: unchanged since mirror put them there, or read just now.
+    /// Files with the bytes of a wanted pin: unchanged since mirror put them there, or read by this
+    /// scan.
     private var files: [Digest: (target: Target, size: Int64)] = [:]
-    /// Orphans with wanted bytes.
+    /// Orphans by the digests of their bytes.
     private var orphansByDigest: [Digest: IndexRecord] = [:]
-    /// Orphans with a strong validator, from a wanted source.
+    /// Orphans that have a strong validator, by their source.
     private var orphansBySource: [SourceKey: IndexRecord] = [:]
 
-    /// Searches the index and the orphans of a scan for what situations need. Throws `MirrorError`.
+    /// Searches the index and a scan's orphans for the bytes that situations need.
     ///
-    /// - Parameter findings: what is done about the wanted files: those to adopt were read. Rows to forget
-    ///   are no sources.
+    /// Throws `MirrorError`.
+    ///
+    /// - Parameter findings: the findings of the scan, which has read each file that a step adopts.
+    ///   A file whose row is forgotten is no source.
     init(
         for situations: some Sequence<Situation>, in index: Index, root: RootDirectory?,
         _ findings: ScanFindings
@@ -28,7 +31,8 @@ struct TreeSources {
     ) throws {
         let forgotten = Set(findings.forgotten)
         var cursor = try index.projectionCursor(from: "")
-        // The pins are collected only if there is a row to compare: there may be a million pins.
+        // The pins are collected only if there is a row to compare, because there may be a million
+        // pins.
         guard try cursor.next() else { return }
         let starts = SortedHashes(pins.lazy.map(\.start))
         guard !starts.isEmpty else { return }
@@ -53,7 +57,8 @@ struct TreeSources {
         } while try cursor.next()
     }
 
-    /// Whether a file was touched only: its bytes, just read, are those of its row.
+    /// Whether only a file's stamp changed: the scan has read the file, and its bytes are those of
+    /// its row.
     private static func adopts(
         _ record: IndexRecord, _ stamp: FileStamp, _ steps: StepList
     ) -> Bool {
@@ -81,10 +86,12 @@ struct TreeSources {
         }
     }
 
-    /// Whether the tree has nothing that is wanted.
+    /// Whether the tree has no bytes that the situations need.
     var isEmpty: Bool { files.isEmpty && orphansByDigest.isEmpty }
 
-    /// A target with the pinned bytes of a resource, if these have its size; nil otherwise.
+    /// A target whose file has the pinned bytes of a resource.
+    ///
+    /// Returns nil if there is none, or if the resource declares another size.
     func target(for resource: Resource) -> Target? {
         guard let pin = resource.pin, let file = files[pin],
             resource.size ?? file.size == file.size
@@ -92,10 +99,10 @@ struct TreeSources {
         return file.target
     }
 
-    /// An orphan of the same manifest whose file can become an absent target.
+    /// An orphan of the same manifest that can be moved to a target without a file.
     ///
-    /// The orphan must have the pinned bytes. If nothing is pinned, it must come from the same
-    /// source with a strong validator.
+    /// The orphan must have the pinned bytes. If the resource has no pin, the orphan must be from
+    /// one of its sources, with a strong validator. Returns nil if there is no such orphan.
     func orphan(for situation: Situation) -> IndexRecord? {
         guard case .absent = situation.file else { return nil }
         let resource = situation.resource
@@ -123,7 +130,7 @@ extension ScanView {
         for search in findings.searching {
             let position = Int(search.step)
             var situation = situation(of: search.situation, step: position, in: findings)
-            // Only a response names the file, and no file gets the provisional name.
+            // A provisional name never becomes a file: only a response gives the file's name.
             let resource = situation.resource
             if !resource.target.isProvisional(for: resource.primary.url) {
                 situation.localSource = sources.target(for: resource)
@@ -152,7 +159,7 @@ extension ScanView {
         }
     }
 
-    /// The situation that a step was decided from; that of a plain fetch is made again.
+    /// The situation that a step was decided from. For a plain fetch, the situation is made again.
     private func situation(of number: Int32, step: Int, in findings: ScanFindings) -> Situation {
         if let known = findings.situation(number) { return known }
         let step = findings.steps[step]
@@ -163,7 +170,7 @@ extension ScanView {
 
     /// Replaces moves by copies if several steps want the bytes of one orphan.
     ///
-    /// An orphan can be renamed only once.
+    /// An orphan can be moved only once.
     private func shareOrphans(_ findings: inout ScanFindings) {
         var orphanSources: [Target: [Int]] = [:]
         for position in findings.searching.lazy.map({ Int($0.step) }) {

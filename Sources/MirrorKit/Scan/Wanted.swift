@@ -3,10 +3,11 @@ internal import MirrorSystem
 
 /// The resources of all manifests of a run in the order of their targets' bytes.
 ///
-/// Index and tree come in the same order, so that one pass merges the three. An entry is eight
-/// bytes; the resource itself stays in its manifest's table.
+/// The rows of the index and the files have the same order, so one pass merges all three. An entry
+/// takes eight bytes; the resource itself stays in its manifest's table.
 struct Wanted: Sendable {
-    /// A resource: a position in the list of manifests, and one in that manifest.
+    /// A resource, by the position of its manifest in `manifests` and its own position in that
+    /// manifest.
     struct Reference: Sendable {
         var manifest: Int32
         var resource: Int32
@@ -15,24 +16,25 @@ struct Wanted: Sendable {
     let manifests: [Manifest]
     /// The selected resources, sorted.
     private(set) var entries: [Reference] = []
-    /// The number of resources that `--only` and `--skip` left out.
+    /// The number of resources that `only` and `skip` left out.
     private(set) var skipped = 0
-    /// Targets that a server named in an earlier run, for entries whose name the server chooses.
+    /// Targets that a server named in an earlier run, for the entries whose name a server chooses.
     private var remembered: [Int64: Target] = [:]
 
-    /// Targets that two of the manifests want differently; the first manifest has the entry.
+    /// Targets for which two manifests want different files. The entry is the first manifest's.
     private(set) var disputes: [TargetDispute] = []
-    /// Further manifests that want the bytes of an entry's target.
+    /// The other manifests that want an entry's target, by the entry's key.
     private var sharers: [Int64: [Int32]] = [:]
 
-    /// The manifests' owners as bytes, and their resources.
+    /// The name of each manifest as bytes, and the resources of each, by the positions in
+    /// `manifests`.
     private let owners: [[UInt8]]
     private let tables: [ResourceTable]
 
     /// Selects and sorts the resources.
     ///
-    /// Throws `manifestInvalid` for a manifest that was made in code and breaks a rule, and if the
-    /// targets of two manifests cannot stand beside each other; `usage` for options.
+    /// Throws `manifestInvalid` for a manifest made in code that breaks a rule, and for targets of
+    /// two manifests that cannot exist side by side. Throws `usage` for wrong options.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         for manifest in manifests { try manifest.validate() }
         try options.validate()
@@ -72,25 +74,28 @@ struct Wanted: Sendable {
         } else {
             sort()
         }
-        // The targets of one manifest were compared with each other when it was validated.
+        // Validation has already compared the targets of each manifest with each other.
         if manifests.count > 1 || !remembered.isEmpty { try mergeEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
     }
 
-    /// The target of an entry, as it is known now.
+    /// The target of an entry; for a name that the server chooses, the remembered target if there
+    /// is one.
     func target(of entry: Reference) -> Target {
         if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] { return name }
         return manifests[Int(entry.manifest)].resources.target(at: Int(entry.resource))
     }
 
-    /// The resource of an entry, with its target as it is known now.
+    /// The resource of an entry, with the target that `target(of:)` returns.
     func resource(of entry: Reference) -> Resource {
         var resource = manifests[Int(entry.manifest)].resources[Int(entry.resource)]
         if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] { resource.target = name }
         return resource
     }
 
-    /// Compares an entry's target with a path, by bytes: negative, zero or positive.
+    /// Compares the bytes of an entry's target with a path.
+    ///
+    /// Returns a number below zero, zero or above, if the target is before, at or after the path.
     func compare(_ entry: Reference, with path: UnsafeBufferPointer<UInt8>) -> Int {
         guard remembered.isEmpty else {
             return withPath(of: entry) { ByteOrder.compare($0, path) }
@@ -98,14 +103,14 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].comparePath(at: Int(entry.resource), with: path)
     }
 
-    /// Whether the version in a row meets all demands of an entry, except for owners.
+    /// Whether the file in a row meets all demands of an entry. Owners are not compared.
     func isSatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
         tables[Int(entry.manifest)].isSatisfied(
             at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
             isExecutable: row.isExecutable)
     }
 
-    /// Whether the only owner in a row is the only manifest that wants an entry.
+    /// Whether a row has one owner, and that owner is the only manifest that wants the entry.
     func isOnlyOwner(of entry: Reference, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }
         return owners[Int(entry.manifest)].withUnsafeBufferPointer {
@@ -113,12 +118,12 @@ struct Wanted: Sendable {
         }
     }
 
-    /// Whether one manifest wants an entry, and gives its file a name.
+    /// Whether only one manifest wants an entry, and that manifest names its file.
     func arrivesPlainly(_ entry: Reference) -> Bool {
         (sharers.isEmpty || sharers[Wanted.key(entry)] == nil) && !isNamedByServer(entry)
     }
 
-    /// The names of the manifests that want an entry's target.
+    /// The names of all manifests that want an entry's target, that of the entry's manifest first.
     func owners(of entry: Reference) -> [String] {
         let first = manifests[Int(entry.manifest)].owner
         guard !sharers.isEmpty, let others = sharers[Wanted.key(entry)] else { return [first] }
@@ -135,7 +140,7 @@ struct Wanted: Sendable {
         tables[Int(entry.manifest)].size(at: Int(entry.resource))
     }
 
-    /// Whether a server may name an entry's file.
+    /// Whether the server chooses the name of an entry's file.
     func isNamedByServer(_ entry: Reference) -> Bool {
         tables[Int(entry.manifest)].isNamedByServer(at: Int(entry.resource))
     }
@@ -155,7 +160,7 @@ struct Wanted: Sendable {
         withPath(of: second) { compare(first, with: $0) }
     }
 
-    /// Passes the bytes of an entry's target.
+    /// Calls a closure with the bytes of an entry's target.
     func withPath<Result>(
         of entry: Reference, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
@@ -166,7 +171,9 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].withPath(at: Int(entry.resource), body)
     }
 
-    /// Merges the entries of each target into one: manifests that pin the same bytes share it.
+    /// Merges the entries of each target into one.
+    ///
+    /// Records a dispute if the manifests do not want the same file.
     private mutating func mergeEqualTargets() throws {
         let hasEqual = zip(entries, entries.dropFirst()).contains { compare($0, $1) == 0 }
         guard hasEqual else { return }
@@ -176,7 +183,7 @@ struct Wanted: Sendable {
                 merged.append(entry)
                 continue
             }
-            // The sources of the manifest that was given first are asked.
+            // The transfer uses the sources of the manifest that was given first.
             let first = min(last.manifest, entry.manifest) == last.manifest ? last : entry
             let second = first.manifest == last.manifest ? entry : last
             try refuseTwins(first, second)
@@ -209,7 +216,7 @@ struct Wanted: Sendable {
             target: target)
     }
 
-    /// Refuses equal names of manifests, because the name tells what a manifest owns.
+    /// Throws for two manifests of one name, because the name says which files a manifest owns.
     private static func refuseEqualNames(_ manifests: [Manifest]) throws {
         var seen: [String: Manifest] = [:]
         for manifest in manifests {
@@ -224,7 +231,8 @@ struct Wanted: Sendable {
         }
     }
 
-    /// Refuses collisions between manifests; those within a manifest were refused when it was read.
+    /// Throws for colliding targets of different manifests. Validation has checked each manifest
+    /// alone.
     private func refuseCollisions() throws {
         for flaw in collisions().sorted(by: { $0.position < $1.position }) {
             let pair = [flaw.otherPosition, flaw.position].map { entries[$0] }
@@ -256,9 +264,9 @@ extension Wanted: PathList {
 }
 
 extension Wanted {
-    /// Refuses tags and targets in options that no manifest has.
+    /// Throws `MirrorError` with `usage` for tags and targets in options that no manifest has.
     ///
-    /// They would select nothing, but look as if they had. Throws `MirrorError` with `usage`.
+    /// Such a tag or target selects no resource, which a user would not notice.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         if !options.only.isEmpty || !options.skip.isEmpty {
             let asked = [options.only, options.skip]

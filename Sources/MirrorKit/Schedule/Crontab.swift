@@ -1,11 +1,11 @@
 internal import MirrorModel
 
-/// A user's crontab, as bytes: the lines of others are written back unchanged.
+/// A user's crontab as bytes. Lines that mirror has not written stay unchanged.
 ///
-/// A schedule is three lines: the mark, the command, the end of the mark. If one of the three is
-/// missing, the other two count as lines of others.
+/// A schedule of mirror has three lines: the mark, the command, and the end of the mark. If one of
+/// them is missing, the other two count as lines of the user.
 struct Crontab {
-    /// A schedule of mirror, or any other line; each with its line breaks.
+    /// The parts of the crontab: schedules of mirror and other lines, all with their line breaks.
     private var passages: [(schedule: Schedule?, bytes: [UInt8])] = []
 
     /// Reads the lines of a crontab.
@@ -23,13 +23,13 @@ struct Crontab {
         }
     }
 
-    /// The schedules in it.
+    /// The schedules of mirror in the crontab.
     var schedules: [Schedule] { passages.compactMap(\.schedule) }
 
-    /// The whole crontab.
+    /// The bytes of the whole crontab.
     var bytes: [UInt8] { passages.flatMap(\.bytes) }
 
-    /// Removes a schedule.
+    /// Removes the schedule with a name.
     mutating func remove(_ name: String) { passages.removeAll { $0.schedule?.name == name } }
 
     /// Adds the lines of a schedule.
@@ -66,9 +66,9 @@ struct Crontab {
 }
 
 extension Crontab {
-    /// The crontab of this user; empty where there is none, or no cron.
+    /// The crontab of this user. Empty if the user has none, or if cron is not installed.
     ///
-    /// Throws `MirrorError` with `inputOutput` where it is refused.
+    /// Throws `MirrorError` with `inputOutput` if crontab(1) fails for another reason.
     static func ofThisUser() throws -> Crontab {
         let run = try ToolRun(["crontab", "-l"])
         if run.exit == 127 || run.exit != 0 && run.errors.contains("no crontab") {

@@ -4,18 +4,17 @@ internal import MirrorManifests
 package import MirrorModel
 internal import MirrorSystem
 
-/// The schedules of this user and of the machine: writes their units or crontab lines, and tells
-/// systemd or cron.
+/// The schedules of this user and of the machine, in units of systemd or in the crontab.
 ///
-/// What it finds and removes carries its mark; everything else stays as it is.
+/// The book finds and removes only schedules that have mirror's mark; all else stays as it is.
 package struct ScheduleBook: Sendable {
-    /// The folders of the units.
+    /// The folders of the systemd units.
     private let folders: [Schedule.Manager: String]
 
-    /// The book of this process's user.
+    /// Makes the book for this process's user.
     package init() {
         let home = ScheduleBook.variable("HOME") ?? "/root"
-        // A relative path is to be ignored (XDG Base Directory Specification).
+        // The XDG Base Directory Specification ignores relative paths.
         let named = ScheduleBook.variable("XDG_CONFIG_HOME").flatMap {
             $0.hasPrefix("/") ? $0 : nil
         }
@@ -30,10 +29,11 @@ package struct ScheduleBook: Sendable {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A schedule of a root: its name follows from root and manifests, so that the same is replaced.
+    /// Makes a schedule of a root, and the offset of its syncs within the interval.
     ///
-    /// The offset follows from the machine, too: on each device of a fleet, which may all have the
-    /// same root and manifests, it is another one.
+    /// The name follows from root and manifests, so installing the same schedule again replaces it.
+    /// The offset also follows from the machine. So devices of a fleet with the same root and
+    /// manifests get different offsets.
     package static func schedule(
         root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager,
         machine: String = ScheduleBook.machine
@@ -55,7 +55,7 @@ package struct ScheduleBook: Sendable {
         return (schedule, chance.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// A text that hardly any machine but this one has, and that stays the same: its host name and
+    /// A text that identifies this machine and does not change: its host name and its
     /// machine-id(5).
     package static var machine: String {
         var name = [CChar](repeating: 0, count: 256)
@@ -73,7 +73,9 @@ package struct ScheduleBook: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The program that waits for the network: the first of the usual ones that is installed.
+    /// The command that waits for the network: the first of the usual ones that is installed.
+    ///
+    /// Returns nil if none is.
     package static var networkWaiter: [String]? {
         [
             ["/usr/bin/nm-online", "-q", "-t", "30"],
@@ -81,7 +83,7 @@ package struct ScheduleBook: Sendable {
         ].first { access($0[0], X_OK) == 0 }
     }
 
-    /// The paths of the units of a schedule, the service first; none for cron.
+    /// The paths of a schedule's units, the service first. Empty for cron.
     package func paths(of schedule: Schedule) -> [String] {
         guard let folder = folders[schedule.manager] else { return [] }
         return [".service", ".timer"].map { "\(folder)/\(schedule.name)\($0)" }
@@ -91,9 +93,9 @@ package struct ScheduleBook: Sendable {
 // MARK: Installing
 
 extension ScheduleBook {
-    /// Writes the units of a schedule, and has systemd start its timer.
+    /// Writes the units of a schedule, and makes systemd start its timer.
     ///
-    /// Throws `MirrorError` with `inputOutput`, which names the files that were written before.
+    /// Throws `MirrorError` with `inputOutput`. The error names the files that were written.
     package func install(_ schedule: Schedule, service: String, timer: String) throws {
         let paths = paths(of: schedule)
         guard let folder = folders[schedule.manager] else { return }
@@ -106,9 +108,10 @@ extension ScheduleBook {
         try tell(schedule, ["enable", "--now", schedule.name + ".timer"], written)
     }
 
-    /// Adds the lines of a schedule to this user's crontab, in place of those of the same name.
+    /// Adds the lines of a schedule to this user's crontab, and replaces a schedule of the same
+    /// name.
     ///
-    /// Throws `MirrorError` with `inputOutput`; the crontab is then as it was.
+    /// Throws `MirrorError` with `inputOutput`; then the crontab stays as it was.
     package func install(_ schedule: Schedule, cron lines: [String]) throws {
         var table = try Crontab.ofThisUser()
         table.remove(schedule.name)
@@ -116,7 +119,7 @@ extension ScheduleBook {
         try table.write()
     }
 
-    /// Removes a schedule of ours.
+    /// Removes a schedule that mirror has installed.
     ///
     /// Throws `MirrorError` with `inputOutput`.
     package func remove(_ schedule: Schedule) throws {
@@ -127,7 +130,7 @@ extension ScheduleBook {
         }
         let words = ScheduleBook.systemctl(schedule.manager)
         let run = try ToolRun(words + ["disable", "--now", schedule.name + ".timer"])
-        // Without systemctl nothing runs that could be stopped.
+        // Exit code 127: without systemctl no timer runs that could be stopped.
         if run.exit != 0, run.exit != 127 {
             let reason = run.errors.split(separator: "\n").first ?? "exit \(run.exit)"
             throw MirrorError(
@@ -143,7 +146,7 @@ extension ScheduleBook {
         _ = try ToolRun(words + ["daemon-reload"])
     }
 
-    /// Whether a file is a unit of a schedule.
+    /// Whether a file has the mark of the schedule with this name.
     private static func isMarked(_ path: String, _ name: String) -> Bool {
         let first = (try? ReplacedFile.text(at: path))?.split(separator: "\n").first
         return first.flatMap { Schedule(markedBy: String($0)) }?.name == name
@@ -181,7 +184,8 @@ extension ScheduleBook {
 // MARK: Finding
 
 extension ScheduleBook {
-    /// Every schedule with the mark, by name; and the reason if the crontab could not be read.
+    /// All schedules with the mark, sorted by name, and the reason if the crontab could not be
+    /// read.
     package func all() -> (schedules: [Schedule], problem: String?) {
         var found = [Schedule.Manager.user, .system].flatMap(units)
         var problem: String?
@@ -211,7 +215,7 @@ extension ScheduleBook {
 }
 
 extension Schedule {
-    /// The schedule that a line with the mark describes; nil for other lines.
+    /// Reads the schedule from a line with the mark. Returns nil for other lines.
     init?(markedBy line: String) {
         guard line.hasPrefix(ScheduleUnits.mark),
             let tree = try? JSONTree(
@@ -227,7 +231,7 @@ extension Schedule {
 }
 
 extension ScheduleBook {
-    /// Whether a name is that of a schedule, or that of one of its manifests.
+    /// Whether a name is that of the schedule, or names one of its manifests.
     package static func isMeant(_ schedule: Schedule, by name: String) -> Bool {
         if schedule.name == name || schedule.manifests.contains(name) { return true }
         switch try? ManifestSource(argument: name) {
@@ -237,8 +241,9 @@ extension ScheduleBook {
         }
     }
 
-    /// Advice for timers that do not run while the user is logged out; nil if they run, or if that
-    /// is unknown.
+    /// Advice for timers that do not run while the user is logged out.
+    ///
+    /// Returns nil if they run, or if this is unknown.
     package static func lingerNote() -> String? {
         guard let entry = getpwuid(geteuid()), let bytes = entry.pointee.pw_name else { return nil }
         let name = String(cString: bytes)
@@ -250,25 +255,26 @@ extension ScheduleBook {
     private static func lingers(_ user: String) -> Bool {
         let run = try? ToolRun(["loginctl", "show-user", user, "--property=Linger", "--value"])
         if let run, run.exit == 0 { return !run.output.starts(with: Array("no".utf8)) }
-        // loginctl knows nothing of a user who is not logged in; logind keeps a file for each.
+        // loginctl fails for a user without a session; logind keeps a file for each user that
+        // lingers.
         let isSystemd = access("/run/systemd/system", F_OK) == 0
         return !isSystemd || access("/var/lib/systemd/linger/\(user)", F_OK) == 0
     }
 }
 
-/// Another program, run to its end without a shell.
+/// Another program, run to its end without a shell, and its output.
 struct ToolRun: Sendable {
-    /// Its exit code; 127 where it could not be started.
+    /// The exit code of the program. 127 if it could not be started.
     let exit: Int32
-    /// What it wrote to standard output.
+    /// The bytes that the program wrote to standard output, at most 16 MiB.
     let output: [UInt8]
-    /// What it wrote to standard error.
+    /// The text that the program wrote to standard error, at most 64 KiB.
     let errors: String
 
-    /// Runs a program, searched in PATH, with bytes on its standard input.
+    /// Runs a program, which is searched in PATH, with bytes on its standard input.
     ///
-    /// Its output goes to memory, so that it never waits for a reader. Throws `MirrorError` with
-    /// `inputOutput` where this process has no descriptors left.
+    /// The output goes to memory, so the program never waits for a reader. Throws `MirrorError`
+    /// with `inputOutput` if this process has no descriptors left.
     init(_ words: [String], input: [UInt8] = []) throws {
         do throws(Errno) {
             let files = [try ToolRun.memory(), try ToolRun.memory(), try ToolRun.memory()]
@@ -296,7 +302,7 @@ struct ToolRun: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The command blocks signals in every thread; the program must not inherit that.
+        // The command blocks signals in every thread. The program must not inherit the signal mask.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)

@@ -2,44 +2,46 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Finds files by their sha256, which the index has no order for.
+/// Finds files by their sha256. The index is not sorted by digests.
 ///
-/// A table in memory says roughly where each digest is, and the rows there decide. The first query
-/// makes the table. A query that finds nothing makes it again if the index has changed since. A
-/// pause between two tables keeps a run's writes from making them all the time.
+/// A table in memory has ranges of paths for each digest; the search then reads the rows in them.
+/// The first query makes the table. A query without a result makes it again if the index has
+/// changed since. A pause between two tables limits this work while a run writes to the index.
 final class DigestSearch: Sendable {
     private let watch: IndexWatch
     private let shortestRest: Duration
     private let state = Mutex(State())
-    /// Held while the table is made, so that other callers wait for it instead of making it too.
+    /// Held while a thread makes the table, so that other callers wait and do not make a second
+    /// one.
     private let making = Mutex(())
 
     private struct State {
         var table: DigestTable?
-        /// The state of the index that the table is of.
+        /// The state of the index from which the table was made.
         var version = (generation: Int64(-1), changes: Int64(-1))
         /// The earliest time at which the table may be made again.
         var rest = ContinuousClock.now
     }
 
-    /// What is known of a digest.
+    /// The result of a search for a digest.
     enum Result {
         case found([ServedFile])
-        /// No file of the index has it.
+        /// No file in the index has the digest.
         case absent
-        /// The table has to be made first.
+        /// The caller must call `prepare` first, and then search again.
         case unknown
-        /// The table is old and was made a moment ago.
+        /// The table is out of date, and too new to be made again.
         case notNow
     }
 
-    /// - Parameter shortestRest: for how long a new table is kept at least, whatever is committed.
+    /// - Parameter shortestRest: the shortest time for which a table is kept, even if the index
+    ///   changes.
     init(_ watch: IndexWatch, shortestRest: Duration = .seconds(1)) {
         self.watch = watch
         self.shortestRest = shortestRest
     }
 
-    /// Looks for the rows of a digest.
+    /// Searches for the rows with a digest.
     func files(with sha256: Digest) throws(MirrorError) -> Result {
         let (index, generation) = try watch.current()
         let version = (generation: generation, changes: try index.changeCount())
@@ -56,10 +58,10 @@ final class DigestSearch: Sendable {
         return mayRest ? .notNow : .unknown
     }
 
-    /// Makes the table, unless it was made a moment ago; takes a second for some million files.
+    /// Makes the table, unless its rest is not over. Takes a second for some million files.
     func prepare(_ cancellation: CancellationFlag) throws(MirrorError) {
         try making.withLock { _ throws(MirrorError) in
-            // Many may have asked for the same table before it was there.
+            // Another caller may have made the table while this one waited.
             let isFresh = state.withLock { $0.table != nil && ContinuousClock.now < $0.rest }
             if !isFresh { try make(cancellation) }
         }
@@ -68,7 +70,8 @@ final class DigestSearch: Sendable {
     private func make(_ cancellation: CancellationFlag) throws(MirrorError) {
         let began = ContinuousClock.now
         let (index, generation) = try watch.current()
-        // Asked before the rows are read: a change between the two makes the table count as old.
+        // The version is read before the rows: if a row changes in between, the table counts as out
+        // of date.
         let version = (generation: generation, changes: try index.changeCount())
         if state.withLock({ $0.version == version && $0.table != nil }) { return }
         var table = DigestTable()
@@ -89,10 +92,10 @@ final class DigestSearch: Sendable {
     }
 }
 
-/// The digests of open files whose stamps do not tell, e.g. in a copied tree.
+/// The digests of open files whose stamps differ from their rows, for example in a copied tree.
 ///
-/// A file is read once, and again when its stamp changes or its bytes were found to be others. The
-/// memory is bounded.
+/// A file is read once, and again if its stamp changes or a reply finds other bytes in the file.
+/// The memory is bounded.
 final class KnownDigests: Sendable {
     private struct Key: Hashable {
         let stamp: FileStamp
@@ -106,24 +109,25 @@ final class KnownDigests: Sendable {
 
     private static let most = 65536
 
-    /// A doubt has no digest.
+    /// `nil` stands for a file whose bytes were found to differ.
     private let digests = Mutex<[Key: Digest?]>([:])
 
-    /// The digest of a file with this status; nil if it was not read yet.
+    /// The digest of a file with this status. Returns nil if the file was not read yet.
     func digest(of status: FileStatus) -> Digest? {
         digests.withLock { $0[Key(status)] ?? nil }
     }
 
-    /// The digest of a file with this status, whose bytes are `expected` as far as its stamp tells;
-    /// nil if they were found to be others, and it was not read since.
+    /// The digest of a file whose stamp is that of its row; `expected` is the digest in the row.
+    ///
+    /// Returns nil if a reply found other bytes in the file, and the file was not read since.
     func digest(of status: FileStatus, expected: Digest) -> Digest? {
         digests.withLock { $0[Key(status)] ?? expected }
     }
 
-    /// Notes the digest of a file that had this status before and after it was read.
+    /// Stores the digest of a file that had this status before and after the read.
     func note(_ digest: Digest, of status: FileStatus) { set(digest, of: status) }
 
-    /// Notes that bytes of a file with this status were not those that it should have.
+    /// Notes that a file with this status has other bytes than its row says.
     func doubt(_ status: FileStatus) { set(nil, of: status) }
 
     private func set(_ digest: Digest?, of status: FileStatus) {

@@ -3,19 +3,20 @@ public import MirrorModel
 internal import MirrorServer
 internal import MirrorSystem
 
-/// A server of a root's tree, over HTTP.
+/// An HTTP server of a root's tree.
 ///
-/// It serves the files that the index knows, read-only and without authentication: by their targets,
-/// and by their digests as `/cas/<sha256>`. It takes no lock, and shows what runs beside it promote.
-/// A file whose bytes are not those that mirror put there is not served. On a loopback address only
-/// requests that name the machine by an address or as localhost are answered.
+/// The server gives out the files that the index knows: by their targets, and by their digests as
+/// `/cas/<sha256>`. It is read-only, without authentication. It takes no lock, and shows files that
+/// a concurrent run promotes. It does not serve a file whose bytes are not as mirror put them
+/// there. On a loopback address, it answers only requests that name the machine by an address or as
+/// localhost.
 public enum TreeServer {
-    /// Serves a session's root until the task is cancelled; then the connections end, too.
+    /// Serves a session's root until the task is cancelled. Then all connections end.
     ///
     /// - Parameters:
-    ///   - address: where it listens; port 0 is any free one.
-    ///   - onStart: is told the URL, once it listens.
-    ///   - onNote: is told sentences for people, such as which file was changed.
+    ///   - address: where the server listens. Port 0 stands for any free port.
+    ///   - onStart: called with the URL as soon as the server listens.
+    ///   - onNote: called with sentences for people, for example about a changed file.
     /// - Throws: `MirrorError` with `usage` for an address that is taken or not of this machine,
     ///   `rootUnusable`, `indexNewer` or `inputOutput`.
     public static func serve(
@@ -35,7 +36,7 @@ public enum TreeServer {
         }
     }
 
-    /// A server that listens, with its watch of the index.
+    /// Starts a server that listens. Returns the server with its watch of the index.
     private static func listen(
         _ location: RootLocation, at address: ListenAddress,
         note: @escaping @Sendable (String) -> Void
@@ -51,7 +52,7 @@ public enum TreeServer {
         }
     }
 
-    /// Waits, suspended, until the task is cancelled.
+    /// Suspends until the task is cancelled.
     private static func waitForCancellation() async {
         let (stream, end) = AsyncStream.makeStream(of: Void.self)
         await withTaskCancellationHandler {
@@ -62,18 +63,18 @@ public enum TreeServer {
     }
 }
 
-/// Answers requests from a tree and its index; it takes no lock and changes nothing.
+/// Replies to requests from a tree and its index, without a lock or a change.
 ///
-/// It serves what the index knows, and so neither parts nor files that mirror did not put there. A
-/// file is opened once, and its stamp is compared with the row: the bytes of the open file are the
-/// row's, whatever has its name in the next moment. If the stamp is another one, or an answer showed
-/// that the bytes are others, the file is read.
+/// The responder serves only files with rows, and so no parts and no files of other programs. It
+/// opens a file once, and compares the stamp of the open file with the row. So the bytes are the
+/// row's, even if another file gets the name a moment later. If the stamp differs, or if an earlier
+/// reply found other bytes, the file is read.
 final class TreeResponder: Responder {
     private let root: RootDirectory
     private let watch: IndexWatch
     private let search: DigestSearch
     private let known = KnownDigests()
-    /// Whether only requests that name this machine are answered.
+    /// Whether the responder answers only requests that name this machine.
     private let isLocal: Bool
     private let note: @Sendable (String) -> Void
 
@@ -159,11 +160,12 @@ final class TreeResponder: Responder {
         }
     }
 
-    /// The reply if a promotion came between the look at the row and the look at the file, or has put a
-    /// version there whose row is not written yet; else nil.
+    /// The reply with a version that a promotion has put at the target. Returns nil if there is
+    /// none.
     ///
-    /// The rows of a set are written after the last of its files has its name, and a set that was
-    /// interrupted may wait for long.
+    /// A promotion may have come between the reading of the row and the opening of the file. Or the
+    /// version's row is not written yet: the rows of a set are written after its last rename. An
+    /// interrupted set may stay without its rows for a long time.
     private func promoted(
         _ target: Target, since row: ServedFile?, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply? {
@@ -179,7 +181,7 @@ final class TreeResponder: Responder {
                 return .answer(ServedAnswer(to: request, with: served), file)
             case .doubtful(let file, let status)
             where !isRepeated && status.stamp.inode == intended.stamp.inode:
-                // A rename keeps the inode, and changes the time of the last change.
+                // A rename keeps the inode and changes the ctime, so only the inode is compared.
                 return reading(file, status, intended)
             default: continue
             }
@@ -221,11 +223,11 @@ final class TreeResponder: Responder {
 
 extension TreeResponder {
     private enum Opened {
-        /// Its bytes are the row's; the stamp is that of the open file.
+        /// The file has the row's bytes. The stamp in the value is that of the open file.
         case good(Descriptor, ServedFile)
-        /// Its stamp is not the row's, and it was not read yet.
+        /// The stamp differs from the row's, and the file was not read yet.
         case doubtful(Descriptor, FileStatus)
-        /// Its bytes are others.
+        /// The file has other bytes than the row.
         case changed
         case absent
     }
@@ -254,14 +256,14 @@ extension TreeResponder {
         }
     }
 
-    /// Reads a file whose stamp is not the row's.
+    /// Returns the work that reads a file whose stamp differs from its row's.
     private func reading(
         _ file: Descriptor, _ status: FileStatus, _ row: ServedFile
     ) -> ServerReply {
         .work { [known, note] cancellation in
             let path = row.target.path
             do throws(Errno) {
-                // Many may have waited for the same file.
+                // Another request may have read the file while this one waited.
                 if known.digest(of: status) != nil { return }
                 let digests = try FileDigests.compute(
                     file, algorithms: [.sha256], path: path, isCancelled: { cancellation.isSet })
@@ -278,13 +280,14 @@ extension TreeResponder {
 // MARK: Listings
 
 extension TreeResponder {
-    /// How many rows are read at once.
+    /// How many rows the listing reads at once.
     private static let batch: Int64 = 512
 
-    /// A page of a folder's listing, from the rows of the index; nil if no file is under the folder.
-    /// Areas and the root are always there.
+    /// A page of a folder's listing, from the rows of the index.
     ///
-    /// - Parameter after: the name of the last entry of the page before.
+    /// Returns nil if no file is under the folder. The root and the areas always have a page.
+    ///
+    /// - Parameter after: the name of the last entry of the previous page.
     private func page(
         of path: String, after: String?, _ index: Index
     ) throws(MirrorError) -> ServedListing? {
@@ -292,7 +295,8 @@ extension TreeResponder {
         var listing = ServedListing(path: path)
         var start = prefix
         if let after {
-            // A folder and a file sort apart: the folder as if its name ended in a slash.
+            // A folder sorts as if its name ended in a slash, so a file of the same name has
+            // another place.
             start = prefix + after
             if after.utf8.last == UInt8(ascii: "/") {
                 start = start.prefix(bytes: start.utf8.count - 1) + "0"
@@ -316,19 +320,19 @@ extension TreeResponder {
                     continue
                 }
                 if listing.add(ServedListing.Entry(name: String(folder))) { return listing }
-                // All that is in the folder is passed over: "0" is the byte behind the slash.
+                // Skips all files in the folder: "0" is the byte after the slash.
                 (start, isIncluded) = (prefix + folder + "0", true)
                 break
             }
         }
         if hasRows || path.isEmpty || Area(rawValue: path) != nil { return listing }
-        // The page behind the last entry is one, if the folder is.
+        // After the last entry the page is empty. It exists only if the folder does.
         let first = try index.servedFiles(
             beneath: prefix, from: prefix, isIncluded: false, most: 1)
         return first.isEmpty ? nil : listing
     }
 
-    /// A file that is there, as the index describes it.
+    /// The entry of a file. Returns nil if the file does not exist.
     private func entry(
         _ name: String, _ row: ServedFile, _ scan: inout StatCursor
     ) throws(MirrorError) -> ServedListing.Entry? {

@@ -2,31 +2,32 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Makes room in Caches: removes the least recently used files until the rest fits a quota.
+/// Evicts files from Caches: removes the least recently used ones until the rest fits a quota.
 ///
-/// It removes only files that mirror wrote, that are unchanged, and that no `withFile` reads. A
+/// The eviction removes only unchanged files that mirror wrote and that no `withFile` reads. A
 /// later sync fetches the wanted ones again.
 public struct CacheEviction: Sendable {
     private let quota: Int64
     private let limit: DeleteLimit
 
-    /// Takes what may stay and what may go.
+    /// Makes an eviction.
     ///
     /// - Parameters:
     ///   - quota: bytes that mirror's files in Caches may take up.
-    ///   - limit: how many files may be removed; if more would be, none is.
+    ///   - limit: how many files may be removed. If the eviction would remove more, it removes
+    ///   none.
     public init(toQuota quota: Int64, limit: DeleteLimit = .whenOmitted) {
         (self.quota, self.limit) = (quota, limit)
     }
 
-    /// What an eviction would remove; nothing changes, and no lock is taken.
+    /// Reports what the eviction would remove. The call changes nothing and takes no lock.
     ///
     /// Throws `MirrorError` with `deleteLimit`, `inputOutput` and the like.
     public func preview(in session: MirrorSession) async throws -> EvictionReport {
         try await session.engine.reading { view in try await preview(view, session) }
     }
 
-    /// Removes the files, and notes in the index that they were left out for lack of room.
+    /// Removes the files, and notes in the index that they were left out for lack of space.
     ///
     /// - Parameters:
     ///   - session: a session of the root.
@@ -35,7 +36,7 @@ public struct CacheEviction: Sendable {
     public func carryOut(
         in session: MirrorSession, waitingSeconds wait: Int64 = 0
     ) async throws -> EvictionReport {
-        // Where no sync has made a tree, there is nothing to lock.
+        // If no sync has made a tree yet, there is nothing to lock or to remove.
         let report = try await session.engine.reading { view in
             view.isThere ? nil : try await preview(view, session)
         }
@@ -101,7 +102,7 @@ public struct CacheEviction: Sendable {
     }
 }
 
-/// Removals of files without a run, a batch at a time; those of files that are being read fail at once.
+/// Removes a batch of files without a run. A file that has a reader fails at once.
 final class RemovalBatch: PromotionReceiver {
     typealias Failure = (file: CachedFile, error: MirrorError)
 
@@ -119,8 +120,9 @@ final class RemovalBatch: PromotionReceiver {
         tally = Mutex((files.count, []))
     }
 
-    /// Takes the files that have no reader, and returns the works that remove them; files with a
-    /// reader fail here.
+    /// Takes the files without a reader and returns the works that remove them.
+    ///
+    /// A file with a reader fails here.
     private func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {
@@ -154,10 +156,10 @@ final class RemovalBatch: PromotionReceiver {
 }
 
 extension RemovalBatch {
-    /// Removals are submitted in batches, because those that wait for the disk take memory.
+    /// The most files in one batch, because removals that wait for the disk take memory.
     private static let mostTogether = 8192
 
-    /// Removes files durably; returns those that are still there.
+    /// Removes files durably. Returns the files that still exist, with the errors.
     static func remove<Files: RandomAccessCollection & Sendable>(
         _ files: Files, from engine: Engine, _ meter: ActivityMeter? = nil
     ) async -> [Failure] where Files.Element == CachedFile, Files.Index == Int {
@@ -184,7 +186,7 @@ extension RemovalBatch {
 }
 
 extension MirrorError {
-    /// The error for a file that is kept because it is being read.
+    /// The error for a file that was kept because a reader has it.
     static func inUse(_ target: Target) -> MirrorError {
         MirrorError(
             .conflict, "\(target): it is being read, so it was kept. Run again later.",

@@ -2,19 +2,19 @@ internal import Glibc
 public import MirrorModel
 internal import MirrorSystem
 
-/// Ends a conflict: the file that had to make room gets its place back, or is removed.
+/// Ends a conflict: the conflict copy gets its target back, or is removed.
 ///
-/// A file that gets its place back counts as edited: mirror keeps it as long as the manifest wants
-/// the version that is at the target now.
+/// A copy that gets its target back counts as edited. mirror keeps the edited file while the
+/// manifest wants the version that is at the target now.
 public struct ConflictResolution: Sendable {
     private let name: Target
     private let side: ConflictSide
 
-    /// Takes the file that stays.
+    /// Selects a conflict and the file that stays.
     ///
     /// - Parameters:
     ///   - name: the target, or one of its conflict copies if there are several.
-    ///   - side: which file stays; `mine` is the one that had to make room.
+    ///   - side: which file stays; `mine` is the conflict copy.
     public init(of name: Target, keeping side: ConflictSide) {
         (self.name, self.side) = (name, side)
     }
@@ -25,7 +25,7 @@ public struct ConflictResolution: Sendable {
     ///   - session: a session of the root.
     ///   - wait: seconds to wait for another run's end.
     /// - Throws: `MirrorError` with `usage` if there is no such conflict, or with `conflict`,
-    ///   `locked`, `inputOutput`.
+    ///   `locked` or `inputOutput`.
     public func carryOut(
         in session: MirrorSession, waitingSeconds wait: Int64 = 0
     ) async throws -> ResolveReport {
@@ -51,11 +51,12 @@ public struct ConflictResolution: Sendable {
         }
     }
 
-    /// The conflict copies beside the file.
+    /// The conflict copies in the folder of the target.
     private func copies(in engine: Engine) throws -> [ConflictCopy] {
         var scan = ConflictScan()
         scan.note(name)
-        // The targets of the folder tell which of them a copy with a cut name belongs to.
+        // A copy may have a cut name. The other targets of the folder show to which target it
+        // belongs.
         let prefix = Array((name.folder + "/").utf8)
         var cursor = try engine.index.projectionCursor(from: name.folder + "/")
         while try cursor.next(), let row = cursor.row, row.path.starts(with: prefix) {
@@ -85,7 +86,7 @@ public struct ConflictResolution: Sendable {
         } catch let error as Errno { throw MirrorError(error, target: ending.target) }
     }
 
-    /// Gives a copy the target's name; removes the file there only if mirror put it there.
+    /// Gives a copy the target's name. Removes the file there only if mirror put it there.
     private func restore(
         _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
         _ ending: ResolveReport, in engine: Engine
@@ -97,7 +98,7 @@ public struct ConflictResolution: Sendable {
             guard error.isUnsupportedRename else { throw error }
             return try copy.replace(entry)
         }
-        // Another program may have changed or replaced the file since it was looked at.
+        // Another program may have changed or replaced the file after it was checked.
         guard let out = try copy.status() else { return }
         guard out.stamp.inode == there.stamp.inode, out.stamp.size == there.stamp.size,
             out.stamp.modified == there.stamp.modified

@@ -6,11 +6,13 @@ internal import MirrorSystem
 extension ManifestRegister {
     /// Forgets a manifest: its place, its copy, and its ownership of files.
     ///
-    /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
-    /// put them there, and that no other manifest owns, are removed first. A dry run changes
-    /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
-    /// not know, with the obstacle's error while a promotion of its files cannot be finished, or
-    /// with `locked`, `inputOutput` and the like.
+    /// The manifest's files stay in the tree without it as their owner. With `deleting`, files that
+    /// only this manifest owns are removed first, if they are as mirror put them there. A dry run
+    /// changes nothing and takes no lock.
+    ///
+    /// Throws `MirrorError` with `usage` for a name that the root does not know. If a promotion of
+    /// the manifest's files cannot be finished, the call throws the cause. Throws `locked`,
+    /// `inputOutput` and the like as other changes do.
     ///
     /// - Parameter wait: seconds to wait for another run's end.
     public func forget(
@@ -24,7 +26,8 @@ extension ManifestRegister {
         }
         try await engine.requireSoundIndex()
         return try await engine.using(waitingSeconds: wait) { engine in
-            // The journal of its files would bring them back without an owner.
+            // The recovery would finish the promotion of these files later, and their owner would
+            // be gone.
             let set = engine.unfinished.first { $0.owners.names.contains(name) }
             if let set { throw set.cause }
             let view = TreeView(root: engine.root, index: engine.index)
@@ -45,8 +48,9 @@ extension ManifestRegister {
         }
     }
 
-    /// Sorts the manifest's files: left, shared, removed or changed. Throws `MirrorError` with `usage`
-    /// for an unknown name.
+    /// Sorts the manifest's files into left, shared, removed and changed ones.
+    ///
+    /// Throws `MirrorError` with `usage` for a name that the root does not know.
     private func sortFiles(
         of name: String, deletes: Bool, in view: TreeView, isDryRun: Bool
     ) throws -> (report: ForgetReport, removals: [CachedFile]) {
@@ -93,7 +97,7 @@ extension ManifestRegister {
             .usage, "\(Quoted(name)): this root remembers no manifest of this name. \(advice)")
     }
 
-    /// Removes unfinished downloads of the targets that a manifest names.
+    /// Removes the parts of the targets that a manifest names.
     private static func discardParts(of name: String, in engine: Engine) throws {
         let view = TreeView(root: engine.root, index: engine.index)
         let memory = try ManifestMemory.all(in: view).first { $0.record.name == name }
@@ -101,7 +105,7 @@ extension ManifestRegister {
         guard !parts.isEmpty, let manifest = memory?.known() else { return }
         let wanted = try Wanted([manifest], options: PlanOptions(), index: engine.index)
         for part in parts where wanted.wants(part.target) {
-            // A leftover part only takes up disk space.
+            // A part that stays only takes up disk space.
             try? engine.parts.discard(part: part.name)
         }
     }

@@ -2,12 +2,12 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The files of the tree: look up or read one, list all, verify all.
+/// Reads of the tree: look up or read one file, list all files, verify all files.
 extension MirrorSession {
-    /// The facts about a target; nil if the index does not know it.
+    /// The facts about a target. Returns nil if the index does not know the target.
     ///
-    /// The file is looked at and not read: `state` is `changed` if its stamp is not the recorded
-    /// one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    /// The call looks at the file and does not read it: `state` is `changed` if the stamp differs
+    /// from the recorded one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
     public func lookup(_ target: Target) async throws -> StoredFile? {
         try await engine.look { view in
             guard let record = try view.index?.record(for: target), let root = view.root
@@ -17,10 +17,10 @@ extension MirrorSession {
         }
     }
 
-    /// The first targets that begin with a text, in the order of their paths' bytes.
+    /// The first `limit` targets whose paths begin with a text, in the order of their paths' bytes.
     ///
-    /// They are those of files that the index knows, and of files that were left out for room. Throws
-    /// `MirrorError` if the index cannot be read.
+    /// The targets are of files that the index knows, and of files that were left out for lack of
+    /// space. Throws `MirrorError` if the index cannot be read.
     public func targets(beginningWith text: String, limit: Int) async throws -> [Target] {
         try await engine.look { view in
             try view.index?.targets(beginningWith: text, limit: limit) ?? []
@@ -30,14 +30,18 @@ extension MirrorSession {
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 
-    /// Passes a file's path to the body; no session of this process replaces, moves or removes the file
-    /// while the body runs.
+    /// Calls a closure with the path of a file, and keeps the file as it is during the call.
     ///
-    /// A promotion that waits for the file goes before readers that come later. A run that the body asks
-    /// for, or a task that it begins, does not wait for the body: where that run would change the file,
-    /// the resource has failed, with `locked`. If this session holds the root's lock, the use is noted
-    /// for eviction. Throws `MirrorError` with `notThere` where no file is, and with `cancelled` if the
-    /// task is cancelled while it waits.
+    /// No session of this process replaces, moves or removes the file while the closure runs. A
+    /// promotion that waits for the file goes before readers that arrive later.
+    ///
+    /// A run that the closure starts does not wait for the closure. If that run would change the
+    /// file, the file's resource fails with `locked`. The same holds for runs of tasks that the
+    /// closure starts.
+    ///
+    /// If this session holds the root's lock, the use is noted for eviction. Throws `MirrorError`
+    /// with `notThere` if there is no file. Throws `cancelled` if the task is cancelled while it
+    /// waits.
     public func withFile<Value: Sendable>(
         _ target: Target, isolation: isolated (any Actor)? = #isolation,
         _ body: (String) async throws -> Value
@@ -50,29 +54,30 @@ extension MirrorSession {
             return try scan.look(at: target)
         }
         guard case .file = file else { throw MirrorError.notThere(target) }
-        // A use that is not noted may cost a request later, and nothing now.
+        // If the note fails, eviction may remove the file earlier; a later sync then fetches it
+        // again.
         if let engine = await engine.current() {
             try? engine.index.noteUse(of: target, at: SystemClock.now())
         }
         return try await FileLease.$held.withValue(FileLease.held + [lease]) {
-            // A closure runs where its caller does only if it captures the parameter (SE-0420).
+            // SE-0420: a closure runs on its caller's actor only if it captures the parameter.
             _ = isolation
             return try await body(path(of: target))
         }
     }
 
-    /// The files in the tree, and those that the manifests want, in the order of the paths.
+    /// The files in the tree and the files that the manifests want, in the order of their paths.
     public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
         let files = Mutex<[StoredFile]>([])
         try await forEachFile(of: manifests) { file in files.withLock { $0.append(file) } }
         return files.withLock { $0 }
     }
 
-    /// Passes the files that `status` lists to the body one by one; memory does not grow with their
-    /// number.
+    /// Calls a closure with each file that `status` lists; memory does not grow with their number.
     ///
-    /// With tags, the walk has only files of resources with one of them. The body is called on a
-    /// thread of the session, never by two threads at once. An error that it throws ends the walk.
+    /// With tags, the walk has only files of resources that have one of the tags. The closure is
+    /// called on a thread of the session, never on two threads at once. An error that the closure
+    /// throws ends the walk.
     public func forEachFile(
         of manifests: [Manifest], only tags: Set<String> = [],
         _ body: @escaping @Sendable (StoredFile) throws -> Void
@@ -84,7 +89,7 @@ extension MirrorSession {
         }
     }
 
-    /// Reads every file that the index knows or a manifest wants, and reports differences.
+    /// Reads every file that the index knows or a manifest wants, and reports the differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let (root, meter) = (root, ActivityMeter.current)
         return try await engine.scan { view, isCancelled in
@@ -96,7 +101,7 @@ extension MirrorSession {
 }
 
 extension MirrorError {
-    /// The error for a file that is to be read and is not there.
+    /// The error for a file that a caller wants to read and that does not exist.
     fileprivate static func notThere(_ target: Target) -> MirrorError {
         MirrorError(
             .notThere, "\(target): no file is there.", target: target, remedy: Remedy(.syncFirst))
@@ -104,7 +109,7 @@ extension MirrorError {
 }
 
 extension StoredFile {
-    /// The facts from a row and a look at the file together.
+    /// Combines the facts of a row with a look at the file.
     init(_ record: IndexRecord, file: LocalFile) {
         let state: State
         switch file {

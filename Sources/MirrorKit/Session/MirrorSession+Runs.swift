@@ -5,13 +5,13 @@ internal import Synchronization
 // MARK: The runs of a session
 
 extension MirrorSession {
-    /// Sends an input to all runs, those included that were asked for and have not begun.
+    /// Sends an input to all runs of this session, also to those that have not begun.
     func steer(_ input: RunInput) {
         for run in pending.withLock({ Array($0.values) }) { run.steer(input) }
         for run in underWay.values { run.steer(input) }
     }
 
-    /// Whether a run has a step that brings the bytes of a target.
+    /// Whether a run under way has a step that gives a target new bytes.
     func fetches(_ target: Target) -> Bool {
         underWay.values.contains { run in
             let steps = run.plan.steps
@@ -23,7 +23,7 @@ extension MirrorSession {
         }
     }
 
-    /// Carries out a plan, and remembers its manifests; `run` gets its events and its end.
+    /// Executes a plan, and records its manifests. `run` gets the events and the end.
     func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
         defer { forgetPending(run) }
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
@@ -38,7 +38,8 @@ extension MirrorSession {
                     let supplied = try await run.outcome(until: deadline) { [requests] in
                         try await requests.supplied(for: plan, by: credentials)
                     }
-                    // Without them, the run ends before its first request. What ended it already stays the cause.
+                    // Without credentials the run ends before its first request. An end that a
+                    // caller requested before stays the cause.
                     if let supplied { requests = supplied } else { run.end(.error(.isOverdue)) }
                 }
                 var options = options
@@ -73,7 +74,7 @@ extension MirrorSession {
 }
 
 extension MirrorError {
-    /// The deadline came before the run began; its summary says what is left.
+    /// The error for a deadline that passes before the run begins. The summary says what is left.
     fileprivate static var isOverdue: MirrorError {
         MirrorError(.deadline, "The deadline is over.")
     }

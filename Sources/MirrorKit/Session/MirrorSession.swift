@@ -6,9 +6,8 @@ internal import Synchronization
 /// A root and the operations on it: plan, execute, look up.
 ///
 /// The name is not `Mirror`, which is Swift's own reflection type. A session finds the root when it
-/// is made, and touches nothing until a plan is executed. While a plan is executed, the session
-/// holds the root's lock; it may execute several plans at once. Planning and looking up take no
-/// lock.
+/// is made, and changes nothing until a plan is executed. A session may execute several plans at
+/// once, and holds the root's lock during this time. Planning and looking up take no lock.
 public actor MirrorSession {
     /// The root's absolute path.
     public nonisolated let root: String
@@ -20,18 +19,18 @@ public actor MirrorSession {
     public nonisolated let history: RunHistory
     nonisolated let location: RootLocation
     nonisolated let engine: SharedEngine
-    /// The runs that were asked for and have not begun: `execute` adds them before it returns.
+    /// Runs that have not begun. `execute` adds them before it returns.
     nonisolated let pending = Mutex<[ObjectIdentifier: RunControl]>([:])
     /// The runs under way, by their identifiers.
     var underWay: [String: Execution] = [:]
-    /// Whether runs ask for no bytes, those that begin later included.
+    /// Whether runs request no bytes, also runs that begin later.
     var isPaused = false
 
-    /// Finds the root. Throws `MirrorError` with `rootUnusable`, or with `usage` for a number of the
-    /// configuration that is out of its range.
+    /// Makes a session of a root.
     ///
-    /// The root is the given folder, else `$MIRROR_ROOT`, else the nearest folder above the current
-    /// one that has `.mirror`, else the current one.
+    /// The root is the given folder, else `$MIRROR_ROOT`. Otherwise it is the nearest folder above
+    /// the current one that has `.mirror`, else the current one. Throws `MirrorError` with
+    /// `rootUnusable`, or with `usage` for a number of the configuration out of its range.
     public init(
         root: String? = nil, configuration: Configuration = Configuration()
     ) throws(MirrorError) {
@@ -44,9 +43,10 @@ public actor MirrorSession {
         history = RunHistory(engine)
     }
 
-    /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
+    /// Plans the steps that make the tree match the manifests, with reasons.
     ///
-    /// Throws `MirrorError` with `manifestInvalid`, `usage`, `inputOutput`, `indexNewer` or `cancelled`.
+    /// The call makes no request and changes nothing. Throws `MirrorError` with `manifestInvalid`,
+    /// `usage`, `inputOutput`, `indexNewer` or `cancelled`.
     public func plan(
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
@@ -67,11 +67,13 @@ public actor MirrorSession {
         try await plan([manifest], options: options)
     }
 
-    /// Carries out a plan. The run begins at once; the returned value delivers its events.
+    /// Executes a plan. The run begins at once; the returned value delivers its events.
     ///
-    /// Every file that the plan leaves as it is, is looked at again; one that was changed or removed since
-    /// has failed, with `sourceChanged`. A plan that was made for another root is refused with
-    /// `rootUnusable`. Failed resources are events. An error that ends the run is thrown when the events are read:
+    /// The run looks again at every file that the plan keeps. If a file was changed or removed
+    /// since the plan, its resource fails with `sourceChanged`. A plan of another root fails with
+    /// `rootUnusable`.
+    ///
+    /// Failed resources are events. An error that ends the run is thrown where the events are read:
     /// `MirrorError` with `locked`, `deleteLimit`, `spaceLimit`, `noSpace`, `inputOutput` and the
     /// like.
     public nonisolated func execute(
@@ -88,7 +90,7 @@ public actor MirrorSession {
     /// Makes the tree match a manifest: plans and executes under one lock.
     ///
     /// Returns the run's summary, which counts failed resources. Throws the error that ends the
-    /// run. A cancelled task throws once the run has ended and holds nothing any more.
+    /// run. A cancelled task throws after the run has ended and released everything.
     @discardableResult
     public func sync(
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
@@ -110,27 +112,28 @@ public actor MirrorSession {
         }
     }
 
-    /// Holds the root's lock while the body runs.
+    /// Holds the root's lock while the closure runs.
     ///
-    /// So the body can plan, and execute the plan before another process changes the tree. Throws
-    /// `MirrorError` with `inputOutput` for a damaged index: only a plan makes a new one.
+    /// So the closure can make a plan and execute it before another process changes the tree.
+    /// Throws `MirrorError` with `inputOutput` for a damaged index, because only `withPlan` and
+    /// `execute` make a new one.
     public func withLock<Value: Sendable>(
         waitingSeconds wait: Int64 = 0, isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Value
     ) async throws -> Value {
         try await engine.requireSoundIndex()
         return try await engine.using(waitingSeconds: wait) { _ in
-            // A closure runs where its caller does only if it captures the parameter (SE-0420).
+            // SE-0420: a closure runs on its caller's actor only if it captures the parameter.
             _ = isolation
             return try await body()
         }
     }
 
-    /// Plans while the root's lock is held, and passes the plan to the body under the same lock.
+    /// Makes a plan under the root's lock, and calls the closure with the plan under the same lock.
     ///
-    /// If the index proves to be damaged while the plan is made, it is moved aside and the plan is
-    /// made again: nothing was done yet. `before` is called whenever the lock was taken. Throws as
-    /// `plan` does, and what the body throws.
+    /// If planning shows that the index is damaged, the index is moved aside and the plan is made
+    /// again. Nothing was done before. `before` is called each time the lock was taken. Throws as
+    /// `plan` does, and what the closure throws.
     public func withPlan<Value: Sendable>(
         of manifests: [Manifest], options: PlanOptions = PlanOptions(),
         waitingSeconds wait: Int64 = 0, isolation: isolated (any Actor)? = #isolation,
@@ -139,10 +142,11 @@ public actor MirrorSession {
         var hasSeenDamage = false
         while true {
             do {
-                // The lock was given up for a moment: another run may have it for as long.
+                // The lock was released for a moment, and another run may hold it for a moment.
                 let wait = hasSeenDamage ? max(wait, 5) : wait
                 return try await engine.using(waitingSeconds: wait) { engine in
-                    // A closure runs where its caller does only if it captures the parameter (SE-0420).
+                    // SE-0420: a closure runs on its caller's actor only if it captures the
+                    // parameter.
                     _ = isolation
                     try await before()
                     let plan: Plan
@@ -153,7 +157,8 @@ public actor MirrorSession {
                     return try await body(plan)
                 }
             } catch is IndexError {
-                // The engine that is closed now left a mark: the next one moves the index aside, or looks at it.
+                // The closed engine left a mark. The next engine moves the index aside, or checks
+                // it.
                 hasSeenDamage = true
             }
         }
@@ -161,13 +166,14 @@ public actor MirrorSession {
 
     /// Sentences for people about the state of the root when the lock was taken.
     ///
-    /// They report, for example, a damaged index or a network file system. They are empty while no
-    /// lock is held.
+    /// For example, they report a damaged index or a network file system. The list is empty while
+    /// the session holds no lock.
     public func notices() async -> [String] { await engine.current()?.notices ?? [] }
 
-    /// Refuses a folder that is no root yet, so that nothing is made in it by mistake.
+    /// Throws if the folder is no root yet, so that no command creates files in it by mistake.
     ///
-    /// Every verb but those that fetch calls this first. Throws `MirrorError` with `rootUnusable`.
+    /// Every verb calls this first, except those that fetch. The error is a `MirrorError` with
+    /// `rootUnusable`.
     public nonisolated func requireRoot() throws(MirrorError) {
         if try location.openIfThere()?.isRoot == true { return }
         throw MirrorError(
@@ -181,50 +187,50 @@ public actor MirrorSession {
 // MARK: Transfers under way
 
 extension MirrorSession {
-    /// Stops asking for a resource's bytes, also in runs of `execute` that have not begun.
+    /// Stops requesting a resource's bytes, also in runs of `execute` that have not begun.
     ///
-    /// Nothing happens when no run has a step for it.
+    /// The call has no effect if no run has a step for the resource.
     public func pause(_ target: Target) { steer(.pause(target)) }
 
-    /// Resumes asking for a resource's bytes.
+    /// Requests a resource's bytes again.
     public func resume(_ target: Target) { steer(.resume(target)) }
 
-    /// Ends a resource's transfer; its part is kept for the next run, or deleted.
+    /// Ends a resource's transfer. Its part is kept for the next run; `discardingPart` deletes it.
     public func cancel(_ target: Target, discardingPart: Bool = false) {
         steer(.cancel(target, discardingPart: discardingPart))
     }
 
-    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
+    /// Stops requesting bytes until `resumeAll`, also in runs that begin later.
     public func pauseAll() {
         isPaused = true
         steer(.pause(nil))
     }
 
-    /// Resumes asking for bytes.
+    /// Requests bytes again.
     public func resumeAll() {
         isPaused = false
         steer(.resume(nil))
     }
 
-    /// Ends all runs of this session, those of `execute` included that have not begun; parts are kept, or
-    /// deleted.
+    /// Ends all runs of this session, also those of `execute` that have not begun.
     ///
-    /// What has no plan yet, such as a `sync` that waits for the lock, ends when its task is cancelled.
+    /// Parts are kept; `discardingParts` deletes the parts of these runs. A `sync` that has no plan
+    /// yet, because it waits for the lock, ends only when its task is cancelled.
     public func cancelAll(discardingParts: Bool = false) {
         steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
 
-    /// The targets that are paused in this root until further notice.
+    /// The targets that are paused in this root, also for later runs.
     ///
     /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
     public nonisolated func pausedTargets() throws -> PausedTargets {
         try PausedTargets(at: location)
     }
 
-    /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
-    /// their parts are kept.
+    /// Pauses a target, or all targets if `nil`, in runs under way and in later ones.
     ///
-    /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
+    /// Transfers of paused targets end, and their parts are kept. Throws `MirrorError` with
+    /// `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func putAside(_ target: Target?) async throws {
         try await Offload.run { [location] in
             try PausedTargets.change(at: location) { $0.pause(target) }
@@ -232,7 +238,7 @@ extension MirrorSession {
         steer(.putAside(target))
     }
 
-    /// Ends such a pause, from the next run on; returns false if there was none.
+    /// Ends a pause of `putAside`, from the next run on. Returns false if there was no such pause.
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func takeUp(_ target: Target?) async throws -> Bool {
@@ -241,6 +247,6 @@ extension MirrorSession {
         }
     }
 
-    /// The given targets for which a run of this session has a step.
+    /// The given targets to which a run under way gives new bytes.
     package func fetched(among targets: [Target]) -> [Target] { targets.filter(fetches) }
 }

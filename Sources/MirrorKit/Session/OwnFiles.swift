@@ -2,12 +2,12 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Refuses a path for a report, a log or an export that lies among the files of a root.
+/// Throws if a path for a report, a log or an export lies among the files of a root.
 ///
-/// Those are the areas and `.mirror` of the named root, and of any root that contains the path.
-/// Throws `MirrorError` with `usage`.
+/// These files are the areas and `.mirror` of the given root, and of any root that contains the
+/// path. The error is a `MirrorError` with `usage`.
 ///
-/// - Parameter root: the root as a command names it; nil stands for the implied one.
+/// - Parameter root: the root as a command names it. `nil` stands for the default root.
 package func refuseOwnFile(
     _ path: String, amongFilesOf root: String? = nil
 ) throws(MirrorError) {
@@ -18,7 +18,7 @@ package func refuseOwnFile(
                 $0 + "/" + lastName(of: destination)
             })
     else { return }
-    // The root of a first run has no `.mirror` yet. One that cannot be told is refused elsewhere.
+    // The root of a first run has no `.mirror` yet. Other code reports a root that cannot be found.
     let named = (try? RootLocation(root: root)).flatMap { resolvedPath($0.path) }
     var folder = place
     while folder != "/" {
@@ -35,7 +35,7 @@ package func refuseOwnFile(
     }
 }
 
-/// Where a path leads: a link to a file that is not there is followed too, as open(2) does.
+/// The path that open(2) would reach through links, even if the last link leads to no file.
 private func linkDestination(of path: String) -> String {
     var path = path
     for _ in 0..<40 {

@@ -2,46 +2,48 @@ public import MirrorModel
 
 /// The options of a plan.
 public struct PlanOptions: Sendable {
-    /// Selects only resources with one of these tags; empty selects all of them.
+    /// Selects only resources with one of these tags. An empty set selects all resources.
     public var only: Set<String> = []
     /// Leaves out resources with one of these tags.
     public var skip: Set<String> = []
     /// Whether orphans are removed.
     public var prunes = false
-    /// Whether each manifest is all or nothing, as if its text said so.
+    /// Whether each manifest is promoted as a set, all or nothing, as if its text said so.
     public var isAtomic = false
-    /// Whether every unpinned file is treated as due.
+    /// Whether every file without a pin counts as due for a request.
     public var everythingIsDue = false
-    /// Targets that are treated as not there.
+    /// Targets that are fetched as if they had no file.
     public var refetched: Set<Target> = []
-    /// Whether the given manifest takes a target from a manifest outside this run that wants other
-    /// bytes.
+    /// Whether a given manifest takes a target over from a manifest outside this run.
     ///
-    /// If false, the plan is refused because of such a target.
+    /// This matters if the two manifests want different bytes. If false, the plan is refused
+    /// because of such a target.
     public var takesOver = false
-    /// Whether tags and targets that no manifest has are refused.
+    /// Whether the plan is refused because of tags and targets that no manifest has.
     public var refusesUnknownNames = false
     /// Whether files are read even if their stamps say that they are unchanged.
     public var rehashes = false
-    /// Selects only these targets, and admits them to Caches before all others; empty selects all.
+    /// Selects only these targets, and admits them to Caches before others. An empty set selects
+    /// all.
     public var asked: Set<Target> = []
-    /// Bytes that mirror's files in Caches may take up; nil is no limit.
+    /// Bytes that mirror's files in Caches may take up. `nil` means no limit.
     public var quota: Int64?
-    /// Files in tmp that were unused for so many seconds are removed; nil removes none.
+    /// Seconds after their last use at which files in tmp are removed. `nil` removes none.
     ///
-    /// A file of tmp that its manifest no longer names then goes at once.
+    /// With a limit, a file in tmp that its manifest no longer names is removed at once.
     public var longestIdleInTmp: Int64?
-    /// Parts that no manifest wants are removed so many seconds after their last write; nil removes
-    /// none.
+    /// Seconds after their last write at which parts that no manifest wants are removed.
+    ///
+    /// `nil` removes none.
     public var longestUnwantedPart: Int64? = 14 * 86400
 
-    /// Whether some resources are selected, and others not.
+    /// Whether the options select some resources and leave others out.
     var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }
 
     /// Whether a resource with these tags is selected.
     ///
-    /// `dev+optional` is a tag of two words: a file that is needed for either of them. It is left out
-    /// only if both are, and selected by any of them.
+    /// `dev+optional` is a tag of two words, for a file that is needed for either word. The file is
+    /// left out only if both words are skipped. The file is selected if one of the words is.
     func selects(tags: [String]) -> Bool {
         let isSkipped = tags.contains { tag in
             skip.contains(tag) || PlanOptions.words(of: tag).allSatisfy { skip.contains($0) }
@@ -53,7 +55,7 @@ public struct PlanOptions: Sendable {
             }
     }
 
-    /// The words of a tag that plus signs divide; the tag itself where one would be empty, as in `c++`.
+    /// The words of a tag between its plus signs. If a word is empty, as in `c++`, the tag itself.
     static func words(of tag: String) -> [String] {
         guard tag.utf8.contains(UInt8(ascii: "+")) else { return [tag] }
         let words = tag.parts(at: "+", keepingEmpty: true).map(String.init)
@@ -63,7 +65,7 @@ public struct PlanOptions: Sendable {
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
 
-    /// Refuses a number that is out of its range; whatever takes the options does so.
+    /// Checks that all numbers are in their ranges. All calls that take the options do so.
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
@@ -75,13 +77,13 @@ public struct PlanOptions: Sendable {
 
 /// How a plan is executed.
 public struct RunOptions: Sendable {
-    /// Whether no request is made.
+    /// Whether the run makes no requests.
     public var isOffline = false
-    /// Whether the run is successful even if good files could not be confirmed.
+    /// Whether the run succeeds even if servers could not confirm good files.
     public var acceptsStale = false
-    /// The greatest age of such files in seconds; nil is no limit.
+    /// The greatest age in seconds of files that could not be confirmed. `nil` means no limit.
     public var longestStale: Int64?
-    /// When transfers may run; urgent resources ignore this.
+    /// When transfers may run. Urgent resources ignore this.
     public var permission = TransferPermission()
     /// Targets that this run does not fetch, besides those that the root remembers as paused.
     public var paused = PausedTargets()
@@ -89,34 +91,37 @@ public struct RunOptions: Sendable {
     public var deleteLimit = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.
     public var stopsAtFirstFailure = false
-    /// Seconds after which the run ends, counted from `began`; nil is no limit.
+    /// Seconds after which the run ends, counted from `began`. `nil` means no limit.
     public var deadline: Int64?
-    /// When the work began whose last step is the run; nil: when the run was asked for.
+    /// When the work began whose last step is the run. `nil` means: when `execute` was called.
     ///
     /// An earlier step is, for example, the reading of manifests. The deadline and the summary's
-    /// seconds count from there.
+    /// seconds count from this instant.
     public var began: ContinuousClock.Instant?
     /// Values for `${NAME}` in headers and bodies.
     public var secrets = Secrets()
     /// Supplies headers, such as a token, for an origin.
     ///
-    /// It is called once for each origin in a run, for all of them at the same time, before the first
-    /// request. The headers are sent to that origin only, and replace the manifest's headers of the
-    /// same names. An error that it throws ends the run with `no-credentials`, and is named in it. After
-    /// a 401 it is called again for that origin, at most once a minute; an error then is part of the
-    /// resource's. A run that is to end, or whose deadline has come, does not wait for it: its task is
-    /// cancelled.
+    /// A run calls this closure once for each origin, for all origins at the same time, before the
+    /// first request. The headers are sent to that origin only, and replace the manifest's headers
+    /// of the same names. If the closure throws, the run ends with `no-credentials`; its error
+    /// contains the closure's error.
+    ///
+    /// After a 401 the run calls the closure again for that origin, at most once a minute. The
+    /// closure's error is then part of the resource's error. If the run ends or its deadline
+    /// passes, the run cancels the task of the call and does not wait for that task.
     public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
-    /// Whether events are sent for resources that were kept as they are.
+    /// Whether the run sends events for resources whose files are kept as they are.
     public var reportsKept = true
 
-    /// Whether the same call has just made the plan, so that its look at the files still holds.
+    /// Whether the same call has just made the plan, so that the plan's look at the files is still
+    /// valid.
     package var followsPlanning = false
 
     /// The defaults: requests are made, stale files fail the run, and time is not limited.
     public init() {}
 
-    /// Refuses a number that is out of its range; a run does so before it begins.
+    /// Checks that all numbers are in their ranges. A run does so before it begins.
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {

@@ -3,9 +3,9 @@ public import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// Counts work that is no transfer, so that a caller can show its progress.
+/// Counts work other than transfers, so that a caller can show its progress.
 ///
-/// Bind one around calls of a session; they report to it while they work:
+/// Bind a meter around calls of a session; the calls report to the meter while they work:
 ///
 ///     let meter = ActivityMeter()
 ///     try await ActivityMeter.$current.withValue(meter) { try await session.verify(manifests) }
@@ -17,10 +17,10 @@ public final class ActivityMeter: Sendable {
 
     private let state = Mutex(Activity())
 
-    /// A meter to which nothing was reported.
+    /// Makes a meter without any counted work.
     public init() {}
 
-    /// What is under way now, and how far it is.
+    /// The kind of work that is under way now, and its progress.
     public var activity: Activity { state.withLock { $0 } }
 
     func begin(_ kind: Activity.Kind, total: Int? = nil, totalBytes: Int64? = nil) {
@@ -39,10 +39,10 @@ public final class ActivityMeter: Sendable {
         }
     }
 
-    /// Notes how many bytes were read in all.
+    /// Sets how many bytes were read in total.
     func set(bytes: Int64) { state.withLock { $0.bytes = bytes } }
 
-    /// Notes the file that is read from now on.
+    /// Sets the file that is being read.
     func name(_ target: Target) { state.withLock { $0.name = target.path } }
 
     func end() {
@@ -53,7 +53,7 @@ public final class ActivityMeter: Sendable {
         }
     }
 
-    /// Notes that more of a file was read.
+    /// Returns a function that adds bytes to the meter as they are read.
     static func reading(_ meter: ActivityMeter?) -> (Int64) -> Void {
         guard let meter else { return { _ in } }
         return { meter.add(bytes: $0) }
@@ -61,7 +61,7 @@ public final class ActivityMeter: Sendable {
 }
 
 extension MirrorError {
-    /// Any error as callers of the library see it; an error of an unknown type is a bug.
+    /// Converts any error to the error type of the library. An error of an unknown type is a bug.
     public init(wrapping error: any Error) {
         switch error {
         case let error as MirrorError: self = error
@@ -79,7 +79,7 @@ extension MirrorError {
         }
     }
 
-    /// The error if no manifest is given and the root remembers none.
+    /// The error for a call without a manifest on a root that remembers none.
     static func noManifest(_ root: String) -> MirrorError {
         MirrorError(
             .usage,
@@ -89,22 +89,22 @@ extension MirrorError {
 }
 
 extension Instant {
-    /// The wall clock's time (clock_gettime(2), CLOCK_REALTIME), by which freshness is judged.
+    /// The time of the wall clock (clock_gettime(2), CLOCK_REALTIME), which determines freshness.
     public static var now: Instant { SystemClock.now() }
 }
 
 extension LocalClock {
-    /// The clock of this process: a time, in the zone that TZ or the system names (localtime_r(3)).
+    /// A time with the offset of this process's zone, which TZ or the system sets (localtime_r(3)).
     public static func ofThisProcess(now: Instant) -> LocalClock {
         LocalClock(now: now, offset: SystemClock.localOffset)
     }
 }
 
 extension PermissionStatus {
-    /// Whether transfers may run at the moment; nil where they always may.
+    /// Whether transfers may run at the moment. Returns nil if they always may.
     ///
-    /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
-    /// `usage`, `inputOutput` or `indexNewer`.
+    /// The call asks NetworkManager only if the permission depends on the network. Throws
+    /// `MirrorError` with `usage`, `inputOutput` or `indexNewer`.
     ///
     /// - Parameter session: a session of the root whose transfers count against a budget.
     public init?(of permission: TransferPermission, in session: MirrorSession) async throws {
@@ -118,7 +118,8 @@ extension PermissionStatus {
         }
     }
 
-    /// Why NetworkManager does not say whether the network is metered; nil where it does.
+    /// Why it is unknown whether the network is metered. Returns nil if NetworkManager gives an
+    /// answer.
     ///
     /// Blocks for three seconds at most.
     public static func reasonMeteringIsUnknown() -> String? {

@@ -2,16 +2,17 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The engine that the users of a session share: the first of them opens it, the last closes it.
+/// The engine that all users of a session share. The first user opens it, and the last closes it.
 ///
-/// While it is open, the session holds the root's lock. Its functions run where their callers do.
+/// While the engine is open, the session holds the root's lock. Each function runs on its caller's
+/// actor.
 final class SharedEngine: Sendable {
     private struct State {
-        /// Opens the engine that is open or about to be; nil where there is none.
+        /// The task that opens the current engine, or has opened it. `nil` if there is none.
         var opening: Opening?
-        /// How many use that engine.
+        /// The number of users of that engine.
         var users = 0
-        /// The end of the previous engine, whose lock must be released first.
+        /// The task that closes the previous engine, whose lock the next engine needs.
         var closing: Task<Void, any Error>?
     }
 
@@ -25,12 +26,13 @@ final class SharedEngine: Sendable {
         (self.location, self.configuration) = (location, configuration)
     }
 
-    /// The engine, if it is open or about to be; nil otherwise, and where it cannot be opened.
+    /// The engine, if it is open or about to be. Returns nil otherwise, or if opening it fails.
     func current(isolation: isolated (any Actor)? = #isolation) async -> Engine? {
         try? await state.withLock { $0.opening }?.value
     }
 
-    /// Passes the engine to the body; opens it if necessary, and keeps it open until the body ends.
+    /// Calls the closure with the engine; opens the engine if necessary, and keeps it open during
+    /// the call.
     func using<Value: Sendable>(
         waitingSeconds wait: Int64, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
@@ -39,15 +41,16 @@ final class SharedEngine: Sendable {
         return try await releasing(engine, opening, body)
     }
 
-    /// Passes the root and the index to the body for reading.
+    /// Calls the closure with the root and the index for reading.
     ///
-    /// If there is an engine, its root and index are used, and it stays open until the body ends. A
-    /// damaged index is refused, or there is none where it `isDispensable`.
+    /// If an engine is open, its root and index are used, and it stays open during the call. Throws
+    /// for a damaged index. With `indexIsDispensable`, the closure gets no index instead.
     func reading<Value: Sendable>(
         indexIsDispensable isDispensable: Bool = false,
         isolation: isolated (any Actor)? = #isolation, _ body: (TreeView) async throws -> Value
     ) async throws -> Value {
-        // If another process has the lock, there is no engine. Reading needs none.
+        // No engine is needed: it cannot be opened while another process has the lock, but reading
+        // can go on.
         if let opening = state.withLock({ join(&$0) }) {
             if let engine = try? await opening.value {
                 return try await releasing(engine, opening) {
@@ -68,8 +71,8 @@ final class SharedEngine: Sendable {
                 return TreeView(root: root, index: nil)
             }
         }
-        // The index is closed here. Its last reference may be dropped on another thread, after the
-        // process has ended, and then the files of SQLite's log and shared memory stay.
+        // The index is closed here. Otherwise its last reference may be dropped on another thread
+        // after the process has ended. Then the files of SQLite's log and shared memory would stay.
         let value: Value
         do { value = try await body(view) } catch {
             try? await Offload.run { try view.index?.close() }
@@ -79,20 +82,21 @@ final class SharedEngine: Sendable {
         return value
     }
 
-    /// Refuses a damaged index, for callers that cannot rebuild it and would query an empty one.
+    /// Throws for a damaged index. Callers need this if they cannot rebuild it and would query an
+    /// empty one.
     func requireSoundIndex(isolation: isolated (any Actor)? = #isolation) async throws {
         try await reading { _ in }
     }
 
-    /// The root, opened if it is not; nil if there is no such folder yet.
+    /// The root; opens it if necessary. Returns nil if the folder does not exist yet.
     func rootIfThere(isolation: isolated (any Actor)? = #isolation) async throws -> RootDirectory? {
         if let engine = await current() { return engine.root }
         return try await Offload.run { [location] in try location.openIfThere() }
     }
 
-    /// Refuses a plan of another root, before anything is made in this one.
+    /// Throws for a plan of another root, before the run creates anything in this one.
     ///
-    /// The folder counts, not its path: a plan says what is in it.
+    /// The folders are compared, not their paths: a plan describes what is in its folder.
     func refuse(
         madeForAnotherRoot plan: Plan, isolation: isolated (any Actor)? = #isolation
     ) async throws {
@@ -101,7 +105,7 @@ final class SharedEngine: Sendable {
         if let planned = plan.rootFolder {
             isSame = here?.folder.map { $0 == planned } ?? false
         } else {
-            // There was no folder yet, or the plan was put together in code: its path counts.
+            // Without a folder at that time, or for a plan made in code, the paths are compared.
             let named = plan.root == location.path ? nil : try? RootDirectory(opening: plan.root)
             isSame =
                 plan.root == location.path
@@ -116,7 +120,7 @@ final class SharedEngine: Sendable {
         )
     }
 
-    /// Passes the root and the index to work that blocks.
+    /// Calls blocking work with the root and the index.
     func look<Value: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable (TreeView) throws -> Value
@@ -124,8 +128,9 @@ final class SharedEngine: Sendable {
         try await reading { view in try await Offload.run { try work(view) } }
     }
 
-    /// Passes the root and the index to work that blocks for long, and that asks whether the caller's
-    /// task was cancelled.
+    /// Calls long blocking work with the root, the index and a function.
+    ///
+    /// The work calls the function to learn whether the caller's task was cancelled.
     func scan<Value: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable (TreeView, @escaping @Sendable () -> Bool) throws -> Value
@@ -144,14 +149,14 @@ final class SharedEngine: Sendable {
 // MARK: Opening and closing
 
 extension SharedEngine {
-    /// Passes an acquired engine to a body, and releases it afterwards.
+    /// Calls the closure with an acquired engine, and then releases the engine.
     private func releasing<Value: Sendable>(
         _ engine: Engine, _ opening: Opening, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
     ) async throws -> Value {
         let value: Value
         do { value = try await body(engine) } catch {
-            // The first error is the one to throw.
+            // The error of the closure is thrown, not that of the release.
             try? await release(opening)
             throw error
         }
@@ -159,10 +164,11 @@ extension SharedEngine {
         return value
     }
 
-    /// The engine, and the number of its opening; the first caller that needs it opens it.
+    /// The engine and the task that opened it. The first caller that needs the engine starts the
+    /// task.
     ///
-    /// An opening waits for no lock. Each caller waits by itself, for its own time, and tries again:
-    /// flock(2) does not report that a lock was released, and a wait inside it cannot be cancelled.
+    /// The task does not wait for a lock. Each caller waits for its own time and tries again.
+    /// flock(2) does not report a released lock, and a wait inside it cannot be cancelled.
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
     ) async throws -> (engine: Engine, opening: Opening) {
@@ -184,13 +190,14 @@ extension SharedEngine {
         }
     }
 
-    /// Opens the engine once the previous one is closed. Fails with `locked` if another run has the
-    /// lock now.
+    /// Starts the task that opens the engine once the previous one is closed.
+    ///
+    /// The task fails with `locked` if another run has the lock now.
     private func begin(_ state: inout State) -> Opening {
         let (location, configuration) = (location, configuration)
         let closing = state.closing
         let opening = Task {
-            // The caller that closed the previous engine got its error.
+            // The caller that closed the previous engine got the error.
             _ = try? await closing?.value
             return try await Offload.run {
                 let root = try location.open()
@@ -198,7 +205,7 @@ extension SharedEngine {
                 do {
                     return try Engine(root: root, lock: lock, configuration: configuration)
                 } catch {
-                    // The next try of this process must not find it taken.
+                    // The next attempt of this process must find the lock free.
                     lock.release()
                     throw error
                 }
@@ -208,13 +215,15 @@ extension SharedEngine {
         return opening
     }
 
-    /// Makes the caller a user of the engine that is open or about to be; nil if there is none.
+    /// Counts the caller as a user of the engine that is open or about to be.
+    ///
+    /// Returns nil if there is none; `begin` then sets the count.
     private func join(_ state: inout State) -> Opening? {
         state.users += 1
         return state.opening
     }
 
-    /// Forgets an opening that failed, unless there is a later one.
+    /// Removes an opening that failed, unless a later one has replaced it.
     private func forget(_ opening: Opening) {
         state.withLock { state in
             if state.opening == opening { state.opening = nil }
@@ -238,11 +247,11 @@ extension SharedEngine {
     }
 }
 
-/// A root and its index for reading; either may not be there yet.
+/// A root and its index for reading. Each is nil if it does not exist yet.
 struct TreeView: Sendable {
     let root: RootDirectory?
     let index: Index?
 
-    /// Whether both are there.
+    /// Whether the root and the index both exist.
     var isThere: Bool { root != nil && index != nil }
 }

@@ -4,17 +4,18 @@ package import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The options that a root's `.mirror/settings.json` sets for every command over it.
+/// The options that a root's `.mirror/settings.json` sets for every command on this root.
 ///
-/// The file is a JSON object of long option names without their dashes. The command decides which
-/// names and values are right. A manifest cannot set any of them.
+/// The file is a JSON object; its keys are long option names without their dashes. The command
+/// decides which names and values are right. A manifest cannot set any of these options.
 package struct DeviceSettings: Sendable {
     /// The settings in the order of the file.
     package private(set) var settings: [Setting] = []
     /// The path of the file, for people.
     package let path: String
-    /// Whether only the user of this process, and root, can have written the file, unless a group
-    /// was given the right.
+    /// Whether only this process's user and root can have written the file.
+    ///
+    /// Write permission for a group is not checked.
     package private(set) var isOwn = true
 
     /// An option and its value.
@@ -22,22 +23,22 @@ package struct DeviceSettings: Sendable {
         /// The option's long name, without dashes.
         package var name: String
         package var value: Value
-        /// The place of the name in the file, from 1.
+        /// `line`, `column`: the place of the name in the file, counted from 1.
         package var line: Int
         package var column: Int
     }
 
     /// The value of an option.
     package enum Value: Sendable, Hashable {
-        /// A flag, which is passed or not.
+        /// A flag: whether the option is passed.
         case flag(Bool)
-        /// One value, or several of an option that is repeatable.
+        /// One value, or several values of an option that may be repeated.
         case texts([String])
     }
 
-    /// Reads the settings of a root; there are none where there is no root or no file.
+    /// Reads the settings of a root. The list is empty without a root or a file.
     ///
-    /// Throws `ManifestError` with the places of what is wrong, or `MirrorError` with `rootUnusable`
+    /// Throws `ManifestError` with the places of the errors, or `MirrorError` with `rootUnusable`
     /// or `inputOutput`.
     package init(ofRoot root: String?) throws {
         let location = try RootLocation(root: root)
@@ -59,10 +60,10 @@ package struct DeviceSettings: Sendable {
         settings = try DeviceSettings.parse(bytes, file: path)
     }
 
-    /// The settings of a place that cannot be a root: none.
+    /// Empty settings, for a place that cannot be a root.
     package init() { path = "" }
 
-    /// Settings as a text has them. Throws `ManifestError`.
+    /// Parses a settings file's text. Throws `ManifestError`.
     package init(text: String, path: String) throws(ManifestError) {
         self.path = path
         settings = try DeviceSettings.parse(Array(text.utf8), file: path)
@@ -93,18 +94,18 @@ package struct DeviceSettings: Sendable {
         return settings
     }
 
-    /// The error of a setting that is wrong, with its place in the file.
+    /// The error for a wrong setting, with its place in the file.
     package func refusal(of setting: Setting, _ message: String) -> ManifestError {
         ManifestError(
             file: path, at: TextPosition(line: setting.line, column: setting.column), message)
     }
 
-    /// The value of an option.
+    /// The value of an option. Returns nil if the file does not set the option.
     package subscript(name: String) -> Value? { settings.first { $0.name == name }?.value }
 
-    /// Sets an option, or removes it, and writes the file as a whole.
+    /// Sets an option and rewrites the file. `nil` removes the option.
     ///
-    /// Throws `MirrorError` with `inputOutput`, `noSpace` and the like; the old file then stays.
+    /// Throws `MirrorError` with `inputOutput`, `noSpace` and the like; then the old file stays.
     package mutating func set(_ name: String, to value: Value?) throws {
         let position = settings.firstIndex { $0.name == name }
         switch (value, position) {
@@ -136,7 +137,8 @@ package struct DeviceSettings: Sendable {
 }
 
 extension DeviceSettings.Value {
-    /// The value of a member; nil for null, an object, or a list of anything but texts.
+    /// Reads the value of a member. Returns nil for null, an object, or a list with other values
+    /// than texts.
     fileprivate init?(_ tree: JSONTree) {
         switch tree.value {
         case .boolean(let flag): self = .flag(flag)
@@ -154,7 +156,7 @@ extension DeviceSettings.Value {
         }
     }
 
-    /// The value for people.
+    /// The value as text for people.
     package var text: String {
         switch self {
         case .flag(let flag): flag ? "true" : "false"
@@ -163,23 +165,24 @@ extension DeviceSettings.Value {
     }
 }
 
-/// A small file outside the tree that is always whole: read at once, and replaced at once.
+/// A small file outside the tree that is read and replaced only as a whole.
 package enum ReplacedFile {
-    /// Replaces the file's bytes. Throws `MirrorError`; the old file then stays.
+    /// Replaces the file's bytes. Throws `MirrorError`; then the old file stays.
     package static func write(_ bytes: [UInt8], to path: String) throws {
         try FileReplacement(of: path).write { try $0(bytes) }
     }
 
-    /// The longest wait of a change for others in the same folder, in milliseconds.
+    /// The longest wait for other changes in the same folder, in milliseconds.
     ///
-    /// It is shorter than the five seconds for which a client waits for the reply of a run.
+    /// The wait is shorter than the five seconds for which a client waits for the reply of a run.
     private static let longestWait: Int64 = 4_000
 
-    /// Reads and replaces a file of a folder; other calls for the folder wait until it ends.
+    /// Runs a closure that reads and replaces a file of a folder, one call at a time for the
+    /// folder.
     ///
-    /// Without it, the later of two changes would undo the other. If there is no such folder, or no
-    /// lock on it (flock(2)), the body runs without a lock. Throws `MirrorError` with `locked` if
-    /// another change takes more than four seconds, and what the body throws.
+    /// Without this lock, the later of two changes would undo the other. If the folder does not
+    /// exist or cannot be locked (flock(2)), the closure runs without a lock. Throws `MirrorError`
+    /// with `locked` if another change takes more than four seconds, and what the closure throws.
     package static func changing<Value>(
         in folder: String, _ body: () throws -> Value
     ) throws -> Value {
@@ -206,7 +209,7 @@ package enum ReplacedFile {
                 owning: try retrying("open", path) {
                     linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
                 })
-            // A pipe would wait for its writer.
+            // A read of a pipe would wait for its writer.
             guard try file.status(path: path).isFile else {
                 throw Errno(number: EINVAL, call: "open", path: path)
             }
@@ -220,7 +223,7 @@ extension PausedTargets {
     private static let name = ".mirror/paused.json"
     private static let longest = 16 << 20
 
-    /// What is paused at a place; nothing where there is no root.
+    /// Reads the paused targets of a root. Without a root, none are paused.
     init(at location: RootLocation) throws {
         if let root = try location.openIfThere() {
             try self.init(in: root)
@@ -229,8 +232,10 @@ extension PausedTargets {
         }
     }
 
-    /// Reads what is paused and writes it as the body changes it, one caller at a time. Blocks the
-    /// calling thread.
+    /// Reads the paused targets, and writes them if the closure has changed them, one caller at a
+    /// time.
+    ///
+    /// Blocks the calling thread.
     static func change<Value>(
         at location: RootLocation, _ change: (inout PausedTargets) -> Value
     ) throws -> Value {

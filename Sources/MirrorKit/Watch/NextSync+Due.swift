@@ -2,9 +2,10 @@ package import MirrorModel
 internal import Synchronization
 
 extension NextSync {
-    /// The file that becomes due first, and when; nil if no file that is fresh now ever does.
+    /// The file that becomes due first, and when.
     ///
-    /// Files that are due already are left out, because a sync has just asked for them.
+    /// Returns nil if no fresh file ever becomes due. Files that are due already are left out,
+    /// because a sync has just requested them.
     package static func firstDue(
         of manifests: [Manifest], in session: MirrorSession
     ) async throws -> NextSync? {

@@ -4,10 +4,10 @@ internal import Glibc
 /// The service manager that started this process, if it asked for status messages (sd_notify(3)).
 package struct ServiceManager: Sendable {
     private let socket: String
-    /// How often it wants a sign of life, in milliseconds; nil if it wants none.
+    /// How often the manager wants an `alive` message, in milliseconds. `nil` if it wants none.
     package let watchdogInterval: Int64?
 
-    /// The manager that the environment names; nil if there is none.
+    /// Finds the manager that the environment names. Returns nil if there is none.
     package init?() {
         guard let socket = ServiceManager.variable("NOTIFY_SOCKET"),
             socket.first == "/" || socket.first == "@"
@@ -16,24 +16,24 @@ package struct ServiceManager: Sendable {
         let isOurs = ServiceManager.variable("WATCHDOG_PID").map { Int32($0) == getpid() } ?? true
         watchdogInterval = ServiceManager.variable("WATCHDOG_USEC")
             .flatMap { isOurs ? Int64($0) : nil }
-            // Twice as often as it must be, as sd_watchdog_enabled(3) advises.
+            // Twice in the manager's interval, as sd_watchdog_enabled(3) advises.
             .map { max(1, $0 / 2000) }
     }
 
     package enum Message: Sendable, Hashable {
-        /// The watch has begun, or goes on after a reload.
+        /// The watch has begun, or continues after a reload.
         case ready
-        /// Options are read again.
+        /// The watch reads its options again.
         case reloading
         /// The watch is about to end.
         case stopping
         /// One line for people.
         case status(String)
-        /// A sign of life.
+        /// The watch still works; the manager restarts a process without this message.
         case alive
     }
 
-    /// Sends a message; one that is not accepted is lost.
+    /// Sends a message. If the manager does not accept the message, it is lost.
     package func tell(_ message: Message) {
         let bytes = Array(ServiceManager.text(message).utf8)
         _ = bytes.withUnsafeBytes { linux_notify(socket, $0.baseAddress, $0.count) }

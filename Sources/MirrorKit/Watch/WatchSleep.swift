@@ -4,29 +4,29 @@ internal import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// The sleep of a watch between two syncs, and everything that ends it.
+/// The sleep of a watch between two syncs, and all events that end the sleep.
 package final class WatchSleep: Sendable {
     /// What ended a sleep.
     package enum Wake: Sendable, Hashable {
-        /// Its time came.
+        /// The end of the sleep was reached.
         case time
-        /// A manifest's file may have changed.
+        /// The file of a manifest may have changed.
         case manifestChanged
-        /// A sync was requested.
+        /// A sync was requested (`request`).
         case requested
         /// An address or a route was added.
         case networkReturned
         /// The wall clock was set.
         case clockSet
-        /// The watch is to end.
+        /// The task of the sleep was cancelled, so the watch must end.
         case cancelled
     }
 
-    /// The longest wait in the kernel, in milliseconds.
+    /// The longest wait in poll(2), in milliseconds.
     private static let longestWait: Int64 = 60_000
-    /// Milliseconds for which a manifest must not have changed before it is read.
+    /// Milliseconds for which a manifest must stay unchanged before the watch reads it.
     private static let quiet: Int64 = 100
-    /// Milliseconds after which a manifest is read even if it still changes.
+    /// Milliseconds after which the watch reads a manifest even if it still changes.
     private static let longestUnrest: Int64 = 2000
 
     private let state = Mutex((isRequested: false, isCancelled: false))
@@ -35,7 +35,8 @@ package final class WatchSleep: Sendable {
     private let network = NetworkWatch()
     private let folders: Mutex<FolderWatch?>
 
-    /// Throws `MirrorError` with `inputOutput` where the process has no descriptors left.
+    /// Prepares sleeps. Throws `MirrorError` with `inputOutput` if the process has no descriptors
+    /// left.
     package init() throws {
         do throws(Errno) {
             signal = try WakeSignal()
@@ -44,24 +45,26 @@ package final class WatchSleep: Sendable {
         folders = Mutex(FolderWatch())
     }
 
-    /// Watches the files of these manifests and no others; a change during a sync ends the next sleep.
+    /// Watches the files of these manifests and no others.
+    ///
+    /// A change during a sync ends the next sleep.
     package func watch(_ manifests: [ManifestSource]) {
         let paths = manifests.compactMap { if case .path(let path) = $0 { path } else { nil } }
         folders.withLock { $0?.watch(paths) }
     }
 
-    /// Ends the sleep, or the next one, at once. May be called by any thread.
+    /// Ends the present sleep, or else the next one, at once. Any thread may call it.
     package func request() {
         state.withLock { $0.isRequested = true }
         signal.raise()
     }
 
-    /// Sleeps until something ends it.
+    /// Sleeps until one of the events in `Wake` ends the sleep.
     ///
     /// - Parameters:
-    ///   - end: when it ends by the wall clock.
-    ///   - seconds: after how many seconds it ends whatever the clock says.
-    ///   - heartbeat: is called every so many milliseconds.
+    ///   - end: the end of the sleep by the wall clock.
+    ///   - seconds: the greatest length of the sleep, whatever the wall clock says.
+    ///   - heartbeat: `beat` is called every `milliseconds`.
     package func sleep(
         until end: Instant, atMost seconds: Int64, wakesForNetwork: Bool,
         heartbeat: (milliseconds: Int64, beat: @Sendable () -> Void)? = nil
@@ -71,7 +74,7 @@ package final class WatchSleep: Sendable {
             try await Offload.run { [self] in
                 let ceiling = linux_boot_time().addingSaturated(seconds * 1000)
                 var nextBeat: Int64 = 0
-                // Discard network events from during the sync.
+                // Network events during the last sync do not count.
                 _ = network?.hasReturned()
                 while true {
                     if let wake = wake(wakesForNetwork: wakesForNetwork) { return wake }
@@ -97,7 +100,7 @@ package final class WatchSleep: Sendable {
         }
     }
 
-    /// What ends the sleep now, but for the time.
+    /// The event that ends the sleep now. Returns nil if only the time can end it.
     private func wake(wakesForNetwork: Bool) -> Wake? {
         signal.clear()
         let wish = state.withLock { state in
@@ -126,7 +129,7 @@ package final class WatchSleep: Sendable {
         _ = Glibc.poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
     }
 
-    /// Waits until no watched file has changed for 100 ms: a writer may take several steps.
+    /// Waits until no watched file has changed for 100 ms, because a writer may take several steps.
     private func waitUntilQuiet() {
         let end = linux_boot_time() + WatchSleep.longestUnrest
         repeat {
@@ -136,17 +139,17 @@ package final class WatchSleep: Sendable {
     }
 }
 
-/// Tells when one of the watched files was written, replaced or removed (inotify(7)).
+/// Notices when a watched file was written, replaced or removed (inotify(7)).
 ///
-/// It watches the folders, and not the files: a file that is replaced is another file afterwards. Of
-/// a symbolic link it watches the link and the file that it leads to.
+/// inotify watches the folders and not the files, because a replaced file is a new file. For a
+/// symbolic link, the link and its destination are both watched.
 final class FolderWatch {
-    /// Readable while something waits to be read.
+    /// The descriptor of inotify. It is readable while the kernel has events.
     let descriptor: Int32
-    /// The names that matter in each watched folder.
+    /// The names of the watched files in each watched folder, by the folder's inotify number.
     private var names: [Int32: Set<String>] = [:]
 
-    /// Returns nil where the system gives none: then changes are seen at the next sync.
+    /// Returns nil if the system has no watch left. Then the next sync notices changes.
     init?() {
         descriptor = linux_folder_watch()
         if descriptor < 0 { return nil }
@@ -154,13 +157,12 @@ final class FolderWatch {
 
     deinit { close(descriptor) }
 
-    /// Watches these files and no others. Earlier changes of files that stay watched are still
-    /// reported.
+    /// Watches these files and no others. Files that stay watched keep their unread events.
     func watch(_ paths: [String]) {
         var wanted: [Int32: Set<String>] = [:]
         for path in paths.flatMap(FolderWatch.places) {
             let watch = linux_folder_watch_add(descriptor, path.folder)
-            // A folder that is not there cannot be watched; the next sync tries again.
+            // A folder that does not exist cannot be watched; the next sync tries again.
             if watch >= 0 { wanted[watch, default: []].insert(path.name) }
         }
         for watch in names.keys where wanted[watch] == nil {
@@ -187,7 +189,7 @@ final class FolderWatch {
     }
 
     private func concerns(_ event: FolderEvent) -> Bool {
-        // Messages that did not fit into the kernel's queue are lost.
+        // The kernel's queue was full, so events were lost and any file may have changed.
         if event.isOverflow { return true }
         guard let names = names[event.watch] else { return false }
         return event.name.isEmpty || names.contains(event.name)
@@ -204,20 +206,20 @@ final class FolderWatch {
     }
 }
 
-/// A message about a watched folder: `struct inotify_event`.
+/// An event of a watched folder: `struct inotify_event`.
 struct FolderEvent {
-    /// The number of the watch.
+    /// The inotify number of the folder.
     let watch: Int32
-    /// The name in the folder; empty where the message is about the folder itself.
+    /// The name of the file in the folder. Empty if the event is about the folder itself.
     let name: String
-    /// Whether messages were lost.
+    /// Whether the kernel has lost events.
     let isOverflow: Bool
-    /// The bytes that the message takes.
+    /// The number of bytes of the event.
     let length: Int
 
     private static let head = 16
 
-    /// The message that the bytes begin with; nil where there is no whole one.
+    /// Reads the event at the start of the bytes. Returns nil if they have no whole event.
     init?(_ bytes: Slice<UnsafeRawBufferPointer>) {
         guard bytes.count >= FolderEvent.head else { return nil }
         let event = UnsafeRawBufferPointer(rebasing: bytes)
