@@ -7,7 +7,7 @@ protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
 }
 
 extension ManifestKey {
-    /// The key with these bytes as its name; nil where there is none.
+    /// Returns the key with these bytes as its name. Returns nil if there is no such key.
     ///
     /// Making a `String` of each key would take a tenth of the time of reading a long manifest.
     static func named(_ name: [UInt8]) -> Self? {
@@ -41,7 +41,9 @@ enum PiecesKey: String, ManifestKey {
 }
 
 extension ManifestKey {
-    /// The key that is meant beyond doubt: the same one in another case.
+    /// Returns the key that is meant beyond doubt: the same one in another case.
+    ///
+    /// Returns nil if there is no such key.
     static func correction(of key: String) -> String? {
         allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
     }
@@ -65,11 +67,11 @@ extension String {
 // MARK: The names that other tools give to the keys of a resource
 
 extension ResourceKey {
-    /// The key that a foreign name means; nil when the name means none.
+    /// Returns the key that a foreign name means. Returns nil if the name is unknown.
     ///
     /// - Parameters:
     ///   - name: the name as written, in any case.
-    ///   - value: the value as written, where it is a text: a digest's length says which one it is.
+    ///   - value: the value as written, if it is a text. A digest's length gives its algorithm.
     static func meant(by name: String, _ value: String?) -> String? {
         let name = name.lowercased()
         if digestNames.contains(name) { return digestKey(of: value ?? "") }

@@ -40,7 +40,7 @@ extension ListKind {
                     options.append((name, line.word(value)))
                 }
             } else {
-                // Its value may be a secret.
+                // The line's value may be a secret, so only its name is reported.
                 let name = line.trimmed.prefix { $0 != ":" && $0 != " " && $0 != "=" }
                 collector.leaveOut(line.word(name), "the line is no option such as out=NAME")
             }
@@ -56,7 +56,9 @@ extension ListKind {
         return isName && !name.isEmpty ? (name, value) : nil
     }
 
-    /// A file with its URIs; without a URL where mirror can ask for none of them.
+    /// Returns a file with its URIs.
+    ///
+    /// The file has no URL if mirror supports the scheme of none of its URIs.
     private static func entry(_ line: ListLine, _ collector: ListCollector) -> ListEntry {
         var words = line.words(line.text.parts(at: "\t"))
         for word in words where isDescription(word.value[...]) {

@@ -51,7 +51,7 @@ extension ListKind {
                     _ = entry.addDigest(word.with(digest), at: "=")
                 }
             }
-            // Servers may have other gems of the same name; a digest tells them apart.
+            // Without a digest, another server's gem of this name may be a different file.
             if entry.digests.isEmpty { entry.mirrors = [] }
             collector.add(entry)
         }

@@ -20,7 +20,7 @@ extension ListKind {
                 add(element, in: nil, to: collector)
                 continue
             }
-            // Files of several releases have the same names.
+            // Files of several releases have the same names, so each release gets its own folder.
             let folder = element["tag_name"]?.string
             for asset in assets.elements { add(asset, in: folder, to: collector) }
         }

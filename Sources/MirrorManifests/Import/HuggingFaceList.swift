@@ -40,7 +40,7 @@ extension ListKind {
             }
             collector.add(entry)
         }
-        // A server names the next page.
+        // A remote list needs no note, because the server names the next page.
         if tree.elements.count == mostEntries, !collector.builder.check.origin.isRemote {
             collector.note(
                 "\(mostEntries) entries are the most that one answer has; there may be more", "",

@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// Finds the format of a list by the evidence that each format names.
 ///
-/// Formats are asked in the order of `ListFormat`, those with a narrow grammar before those with a
+/// Formats are tried in the order of `ListFormat`, those with a narrow grammar before those with a
 /// wide one.
 extension ListReader {
     /// How many lines are checked; blank lines do not count.
@@ -12,7 +12,7 @@ extension ListReader {
         ListFormat.allCases.map { ($0, $0.kind.evidence) }
     }
 
-    /// The format of a text of lines. Throws where mirror does not read it.
+    /// Returns the format of a text of lines. Throws if mirror does not read this text.
     func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
         let kinds = ListReader.kinds
         let format = { (isShown: (ListKind.Evidence) -> Bool) in
@@ -29,7 +29,7 @@ extension ListReader {
             if case .lines(let areShown) = $0 { areShown(lines) } else { false }
         }
         if let byLines { return byLines }
-        // The format whose grammar most of the lines fit, and the first line that does not.
+        // The format whose grammar most lines fit, and the first line that does not fit.
         var nearest: (format: ListFormat, line: ListLine, reason: String)?
         var mostFitting = lines.count / 2
         for (format, evidence) in kinds where !lines.isEmpty {
@@ -122,7 +122,7 @@ extension ListReader {
         return .manifest
     }
 
-    /// The format of an array in JSON, by the first element that identifies one.
+    /// Returns the format of an array in JSON, by the first element that identifies a format.
     static func format(ofArray array: JSONTree) -> ListFormat? {
         let kinds = kinds
         for element in array.elements {
@@ -136,7 +136,9 @@ extension ListReader {
         return nil
     }
 
-    /// The format of a root element in XML; nil if it is none that mirror reads.
+    /// Returns the list format of a root element in XML.
+    ///
+    /// Returns nil if mirror reads no such list.
     static func format(ofRoot root: XMLElement) -> ListFormat? {
         kinds.first { kind in
             kind.evidence.contains {

@@ -1,6 +1,8 @@
 internal import MirrorModel
 
-/// How a list of another program is recognised and read; each format has one, beside its reader.
+/// How mirror recognises and reads the lists of another program.
+///
+/// Each format has one value of this type, beside its reader.
 struct ListKind {
     /// What reads the list.
     enum Reader {
@@ -11,13 +13,15 @@ struct ListKind {
         case dialect((ListCollector) -> any XMLDialect)
     }
 
-    /// What shows the format, in the order in which it counts.
+    /// The marks of a format. A mark of an earlier case counts before one of a later case.
     enum Evidence {
         /// A line that only this format has.
         case line((ListLine) -> Bool)
         /// The lines as a whole.
         case lines(([ListLine]) -> Bool)
-        /// Why a line cannot belong to the format; nil if it can. All lines must fit.
+        /// Returns why a line cannot belong to the format.
+        ///
+        /// Returns nil if the line can belong to it. All lines must fit.
         case grammar((ListLine) -> String?)
         /// The fields of the first paragraph, as Debian writes them.
         case fields((Set<String>) -> Bool)
@@ -35,9 +39,11 @@ struct ListKind {
     let notation: String
     let reader: Reader
     let evidence: [Evidence]
-    /// The URL that the names of a list are relative to, if the list came from this URL.
+    /// Returns the base of the names in a list that came from this URL.
     let base: (SourceURL) -> SourceURL?
-    /// The name of a list that came from this URL; nil where its file's name is its own.
+    /// Returns the name of a list that came from this URL.
+    ///
+    /// `nil` means that the list has the name of its file.
     let name: (SourceURL) -> String?
 
     init(
@@ -91,7 +97,7 @@ extension ListFormat {
 }
 
 extension SourceURL {
-    /// The URL of a reference that is relative to this one; nil if it is none.
+    /// Resolves a reference against this URL. Returns nil if the result is no valid URL.
     func beside(_ reference: String) -> SourceURL? {
         try? SourceURL(reference, relativeTo: self)
     }

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// Pipfile.lock: the digests of each package's files, which a package index has.
+    /// Pipfile.lock: the digests of each package's files. A package index supplies the files.
     static var pipfile: ListKind {
         ListKind("Pipfile.lock", "JSON", .tree(read), .json(keys: ["_meta"]))
     }

@@ -53,7 +53,7 @@ struct JSONTokenizer {
     /// The decoded text of the last key, string or number; valid UTF-8.
     private(set) var text: [UInt8] = []
 
-    /// Begins at the first byte behind a byte order mark.
+    /// Begins at the first byte of the text, or behind a byte order mark.
     init(
         _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONTokenizer.longestText
     ) throws(DecodingStop) {
@@ -68,7 +68,7 @@ struct JSONTokenizer {
     /// The text of the last key, string or number.
     var string: String { String(decoding: text, as: UTF8.self) }
 
-    /// The next token; `end` when the text is complete.
+    /// Reads the next token. Returns `end` when the text is complete.
     mutating func next() throws(DecodingStop) -> JSONToken {
         while true {
             guard let byte = try skipSpace() else {
@@ -123,7 +123,9 @@ extension JSONTokenizer {
         }
     }
 
-    /// Whether a byte ends the innermost container here, even after a comma, which is a slip.
+    /// Whether a byte ends the innermost container here.
+    ///
+    /// A byte after a comma also ends the container, though `close` then reports the comma.
     private func closes(_ byte: UInt8) -> Bool {
         switch (expectation, byte) {
         case (.keyOrEnd, UInt8(ascii: "}")), (.keyAfterComma, UInt8(ascii: "}")): true
@@ -251,7 +253,7 @@ extension JSONTokenizer {
         log.error(at: place ?? start, message(), correction: correction)
     }
 
-    /// Reports an error that ends the reading.
+    /// Logs an error that ends the reading. Returns the error to throw.
     private func fail(
         _ message: String, at place: TextPosition? = nil, correction: Correction? = nil
     ) -> DecodingStop {
@@ -277,7 +279,7 @@ extension JSONTokenizer {
     }
 
     private func controlCharacter(_ byte: UInt8) -> DecodingStop {
-        // The text may have been meant to end at a line break: that has no certain correction.
+        // The string may have been meant to end at the line break, so no correction is certain.
         if byte == 0x0A || byte == 0x0D {
             return fail(
                 "a line break in a string; close the string or write \\n", at: position)
@@ -330,7 +332,7 @@ extension JSONTokenizer {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
-    /// The next byte, without taking it; nil at the end of the text.
+    /// Returns the next byte without consuming it. Returns nil at the end of the text.
     @inline(__always)
     private mutating func peek() throws(DecodingStop) -> UInt8? {
         if at == chunk.count {
@@ -360,13 +362,16 @@ extension JSONTokenizer {
             at -= 1
             return
         }
-        // The byte was the last one of the previous chunk. It is put before this one.
+        // The byte was the last one of the previous chunk, so it becomes the first one of this
+        // chunk.
         chunk.insert(byte, at: 0)
         chunkStart -= 1
         lineStart += 1
     }
 
-    /// Skips white space and comments, which are logged; returns the byte after them.
+    /// Skips white space, and skips and logs comments.
+    ///
+    /// Returns the byte behind them, or nil at the end of the text.
     private mutating func skipSpace() throws(DecodingStop) -> UInt8? {
         while let byte = try peek() {
             switch byte {
@@ -479,7 +484,7 @@ extension JSONTokenizer {
         at += 1
     }
 
-    /// Appends a UTF-16 unit; if it is half of a pair, takes the other half too.
+    /// Appends a UTF-16 unit. If the unit is half of a surrogate pair, reads the other half too.
     private mutating func readUnit(_ unit: UInt16, at place: TextPosition) throws(DecodingStop) {
         guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else {
             append(UInt32(unit))
@@ -491,7 +496,7 @@ extension JSONTokenizer {
         let second = position
         at += 1
         guard try peek() == UInt8(ascii: "u") else {
-            // Another escape follows, and is read as one.
+            // Another escape follows. The caller reads this escape on its own.
             putBack(UInt8(ascii: "\\"))
             return loneSurrogate(unit, at: place)
         }
@@ -522,7 +527,9 @@ extension JSONTokenizer {
         text += Array(String(scalar).utf8)
     }
 
-    /// Reads a number's text; it is an error if it breaks the grammar or exceeds a Double.
+    /// Reads a number's text.
+    ///
+    /// Throws if the text breaks the grammar. Logs an error if the number exceeds a Double.
     private mutating func readNumber() throws(DecodingStop) {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), JSONTokenizer.isWord(byte), byte != UInt8(ascii: "$") {
@@ -568,11 +575,11 @@ extension JSONTokenizer {
     }
 }
 
-/// The keys of the objects that are open, to find duplicates.
+/// Finds duplicate keys in the objects that are open.
 ///
-/// The keys of a short object are compared. Of one with many keys their hashes are kept, because
-/// comparing would take time with the square of their number. `Hasher` has a new seed in every
-/// process, so no author of a manifest can choose keys that collide.
+/// The keys of a short object are compared. For an object with many keys, hashes are kept, because
+/// comparing takes time with the square of their number. `Hasher` has a new seed in every process,
+/// so no author of a manifest can choose keys that collide.
 private struct OpenKeys {
     /// The keys of all open objects, one after the other.
     private var text: [UInt8] = []
@@ -593,7 +600,7 @@ private struct OpenKeys {
         ends.removeLast(ends.count - start)
     }
 
-    /// Enters a key of the innermost object; false if the object has the key already.
+    /// Adds a key of the innermost object. Returns false if the object has the key already.
     mutating func enter(_ key: [UInt8]) -> Bool {
         guard let start = starts.last else { return true }
         let depth = starts.count - 1

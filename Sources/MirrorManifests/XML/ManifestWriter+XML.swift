@@ -30,7 +30,9 @@ extension ManifestWriter {
         }
     }
 
-    /// The elements of a resource that a value becomes; none for one that is an attribute.
+    /// Returns the elements that a value of a resource becomes.
+    ///
+    /// Returns no bytes for a value that is an attribute.
     private static func elementText(of value: ResourceKey.Written) -> [UInt8] {
         var bytes: [UInt8] = []
         switch value {

@@ -69,7 +69,7 @@ final class MetalinkDialect: XMLDialect {
         if let name = element.attribute("name") {
             let first = name.value.halves(atFirst: "/").map { String($0.before) }
             let isInArea = first.flatMap(Area.init(rawValue:)) != nil
-            // An absolute path is refused as such, not made relative.
+            // An absolute path stays absolute, so that it is refused as a target.
             let isAbsolute = name.value.utf8.first == UInt8(ascii: "/")
             let path =
                 isInArea || isAbsolute
@@ -141,11 +141,10 @@ final class MetalinkDialect: XMLDialect {
 }
 
 extension ManifestEdit {
-    /// The additions of size and hash to a Metalink, before each file's first `url`, in the order of the
-    /// text.
+    /// Returns the additions of size and hash to a Metalink, in the order of the text.
     ///
-    /// They have the same white space as the text around them. Values that are declared already stay as
-    /// they are.
+    /// Each addition stands before the first `url` of its file, and has the white space of the text
+    /// around it. Declared values stay as they are.
     func metalinkChanges(_ values: [Int: PinnedValues]) -> [TextChange] {
         var changes: [TextChange] = []
         var scanner = XMLTagScanner(bytes)
@@ -225,7 +224,7 @@ extension ManifestWriter {
 }
 
 extension DigestAlgorithm {
-    /// The name that IANA lists among the hash function textual names.
+    /// The algorithm's name in IANA's list of hash function textual names.
     var textualName: String {
         switch self {
         case .md5: "md5"

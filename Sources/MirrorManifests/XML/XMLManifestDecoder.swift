@@ -2,7 +2,8 @@ internal import MirrorModel
 
 /// Reads a manifest in XML: mirror's own vocabulary, or Metalink 4, by the root element.
 ///
-/// Lists of other programs in XML come in here too. All elements are passed on to the vocabulary.
+/// Lists of other programs in XML are read here too. The decoder passes all elements to the
+/// vocabulary.
 final class XMLManifestDecoder: XMLDialect {
     private let builder: ManifestBuilder
     private let hint: ListHint
@@ -17,7 +18,7 @@ final class XMLManifestDecoder: XMLDialect {
         (self.builder, self.hint) = (builder, hint)
     }
 
-    /// Reads the whole document; throws if the rest of it cannot be read.
+    /// Reads the whole document. Throws if the rest of the document cannot be read.
     func decode(_ bytes: ManifestBytes) throws(DecodingStop) {
         var chunk: [UInt8] = []
         bytes.rewind()
@@ -31,7 +32,7 @@ final class XMLManifestDecoder: XMLDialect {
         if dialect == nil { throw .refused }
     }
 
-    /// The encoding that an XML declaration names; nil when it is UTF-8 or a part of it.
+    /// Returns the encoding that an XML declaration names. Returns nil if it is UTF-8 or ASCII.
     private static func otherEncoding(_ chunk: [UInt8]) -> String? {
         let head = String(decoding: chunk.prefix(200), as: UTF8.self)
         guard let end = head.firstRange(of: "?>"), let mark = head.firstRange(of: "encoding"),
@@ -253,7 +254,7 @@ final class XMLManifestDialect: XMLDialect {
         }
     }
 
-    /// Walks through the attributes that a place has, and refuses the others.
+    /// Calls `body` with each attribute that the place has. Logs an error for each other attribute.
     private func each<Key: ManifestKey>(
         of element: XMLElement, _: Key.Type, except elements: Set<Key>,
         _ body: (XMLManifestDialect, Key, WrittenValue, TextPosition) -> Void

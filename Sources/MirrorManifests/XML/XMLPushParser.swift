@@ -10,8 +10,9 @@ internal import MirrorSystem
 final class XMLPushParser {
     /// How many elements may be open at once.
     static let deepest = 64
-    /// How many attributes an element may have, its namespaces included: libxml2 compares them all
-    /// with each other.
+    /// The most attributes of an element, its namespaces included.
+    ///
+    /// libxml2 compares all of them with each other.
     static let mostAttributes = 256
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
@@ -24,8 +25,9 @@ final class XMLPushParser {
     private var context: xmlParserCtxtPtr?
     private var texts: [(bytes: [UInt8], place: TextPosition?)] = []
     private var isStopped = false
-    /// The last byte whose place was asked for, from which places are counted, so that a document on one
-    /// line takes no longer than another.
+    /// The last byte whose place was asked for, and its place.
+    ///
+    /// Places are counted from here, so that a document on one line takes no longer than another.
     private var mark = (offset: 0, place: TextPosition())
 
     init(log: DiagnosticLog, dialect: any XMLDialect) {
@@ -104,7 +106,8 @@ final class XMLPushParser {
             stop("more than \(Self.deepest) levels of elements", at: place)
             return
         }
-        // Blanks between elements are no text, and a million elements have very many of them.
+        // Blanks between elements are dropped: they are no text, and a million elements have very
+        // many.
         if let outer = texts.last, outer.place == nil {
             texts[texts.count - 1].bytes.removeAll(keepingCapacity: true)
         }
@@ -172,7 +175,7 @@ final class XMLPushParser {
 // input buffer, so the distance from the cursor back to them gives their line and column.
 
 extension XMLPushParser {
-    /// The input buffer, and where libxml2 is in it.
+    /// The input buffer with libxml2's position in it.
     private var input: xmlParserInput? { context?.pointee.input?.pointee }
     private var line: Int { Int(input?.line ?? 1) }
 
@@ -200,7 +203,7 @@ extension XMLPushParser {
             pointer >= base, pointer <= cursor
         else { return nil }
         let before = UnsafeBufferPointer(start: base, count: pointer - base)
-        // The bytes that are no longer in the buffer come before these.
+        // Bytes that have left the buffer are counted in `consumed`.
         let offset = Int(clamping: input.consumed) + before.count
         if let place = advanceMark(to: offset, over: before) { return place }
         let place = placeBetweenLines(before, pointer, cursor)
@@ -208,7 +211,7 @@ extension XMLPushParser {
         return place
     }
 
-    /// The place of a byte as its distance from the line ends around it says.
+    /// Returns the place of a byte, counted from the line ends around it.
     private func placeBetweenLines(
         _ before: UnsafeBufferPointer<UInt8>, _ pointer: UnsafePointer<xmlChar>,
         _ cursor: UnsafePointer<xmlChar>
@@ -252,7 +255,7 @@ extension XMLPushParser {
         return TextPosition(line: line, column: column + scalars(before))
     }
 
-    /// The column at the cursor, where a text that was just read begins.
+    /// Returns the column of the cursor, where a text that was just read begins.
     ///
     /// If the text ended the line, libxml2's own column is already that of a later line.
     private func column(before text: UnsafeBufferPointer<UInt8>, isCDATA: Bool) -> Int? {
@@ -269,9 +272,9 @@ extension XMLPushParser {
         return scalars(before) + 1 - mark
     }
 
-    /// The place in the input of a text that was copied from just before the cursor.
+    /// Returns the place in the input of a text that was copied from just before the cursor.
     ///
-    /// Nil if a reference or a line end in the text was replaced.
+    /// Returns nil if a reference or a line end in the text was replaced.
     private func copied(_ text: UnsafeBufferPointer<UInt8>) -> UnsafePointer<xmlChar>? {
         guard let base = input?.base, let cursor = input?.cur, cursor - base >= text.count
         else { return nil }
@@ -280,14 +283,16 @@ extension XMLPushParser {
             ? start : nil
     }
 
-    /// How many characters begin in some bytes.
+    /// Returns how many characters begin in some bytes.
     private func scalars(_ bytes: some Sequence<UInt8>) -> Int {
         bytes.count { $0 & 0xC0 != 0x80 }
     }
 
-    /// Moves the mark to an offset, and returns its place; nil if that is impossible.
+    /// Moves the mark to an offset, and returns the place of the offset.
     ///
-    /// - Parameter before: the bytes before the offset that are still at hand.
+    /// Returns nil if the offset is before the mark, or if bytes between them have left the buffer.
+    ///
+    /// - Parameter before: the bytes before the offset that are still in the buffer.
     private func advanceMark(
         to offset: Int, over before: UnsafeBufferPointer<UInt8>
     ) -> TextPosition? {
@@ -327,7 +332,7 @@ private func startElement(
     guard let parser = parser(user), let name = text(name) else { return }
     var found: [(name: String, value: UnsafeBufferPointer<UInt8>)] = []
     if let attributes {
-        // Five pointers each: name, prefix, namespace, the value's begin and its end.
+        // Each attribute has five pointers: name, prefix, namespace, the value's begin and its end.
         for number in 0..<Int(attributeCount) {
             let at = number * 5
             guard let name = text(attributes[at]), let begin = attributes[at + 3],
@@ -371,14 +376,16 @@ private func complaint(user: UnsafeMutableRawPointer?, error: xmlErrorPtr?) {
     parser(user)?.complain(error.pointee)
 }
 
-/// The start of an element, as the parser hands it on.
+/// The start of an element, as the parser passes it to a dialect.
 struct XMLElement {
     /// The name without prefix.
     let name: String
     /// The namespace's name; nil when there is none.
     let namespace: String?
-    /// The attributes by their names as written, with prefixes; each text is placed where the value begins.
-    /// Namespace declarations are not among them.
+    /// The attributes by their names as written, with prefixes.
+    ///
+    /// The place of each text is where the value begins. Namespace declarations are not among the
+    /// attributes.
     let attributes: [(name: String, text: Located<String>)]
     let place: TextPosition
 
@@ -388,7 +395,7 @@ struct XMLElement {
     }
 }
 
-/// A vocabulary in XML: gets elements in order, and the text of each at its end.
+/// A vocabulary in XML. It gets the elements in their order, and the text of each at its end.
 protocol XMLDialect: AnyObject {
     func start(_ element: XMLElement)
     /// Ends an element; `text` is the text directly inside it, without that of its children.
@@ -415,8 +422,10 @@ struct XMLAttributeLimit {
 
     init(most: Int) { self.most = most }
 
-    /// Walks over the next chunk. Returns how many bytes libxml2 needs to reach the `<` of a tag with
-    /// too many attributes; nil if there is none so far.
+    /// Reads the next chunk of a document.
+    ///
+    /// Returns how many of its bytes libxml2 needs to reach the `<` of a tag with too many
+    /// attributes. Returns nil if there is no such tag so far.
     mutating func advance(over chunk: UnsafeBufferPointer<UInt8>) -> Int? {
         var tagStart = 0
         var at = 0
@@ -450,7 +459,7 @@ struct XMLAttributeLimit {
             } else if recent == XMLAttributeLimit.number("[CDATA[") {
                 (state, recent) = (.cdata, 0)
             } else if byte != UInt8(ascii: "-"), !"[CDAT".utf8.contains(byte) {
-                // libxml2 ends at a DOCTYPE.
+                // libxml2 ends at a DOCTYPE, so the rest needs no check.
                 state = .doctype
             }
         case .tag:
