@@ -9,7 +9,7 @@ struct CommandError {
     /// The lines to print.
     let text: String
 
-    /// Takes a thrown error; a cancellation becomes the error of its cause.
+    /// Takes a thrown error. A cancellation becomes the error of its cause.
     init(_ failure: any Error) {
         let wrapped = MirrorError(wrapping: failure)
         if wrapped.code == .cancelled {
@@ -35,7 +35,7 @@ struct CommandError {
         }
     }
 
-    /// The exit code: that of the signal that ended the command, else that of the error.
+    /// The exit code of the signal that ended the command, or else of the error.
     var exitCode: Int32 {
         if error.code == .cancelled, let code = Interruption.exitCode { return code }
         return error.code.exitCode
@@ -44,7 +44,7 @@ struct CommandError {
 
 /// The message for a command line that cannot be carried out.
 ///
-/// It says where the mistake is, how to correct it, and where all options are listed.
+/// The message says where the mistake is, how to correct it, and where all options are listed.
 struct UsageError {
     /// The parser's message, as a sentence.
     let message: String
@@ -59,10 +59,10 @@ struct UsageError {
         return "mirror: error: " + sentence.printableLines + help
     }
 
-    /// The error that events carry.
+    /// The error for the command's events.
     var error: MirrorError { MirrorError(.usage, sentence) }
 
-    /// What is wrong, and what would be right.
+    /// The sentence that says what is wrong, and what would be right.
     private var sentence: String {
         let sentence = otherVerb ?? Self.correction(of: message) ?? verbSuggestion ?? message
         guard let last = sentence.last, !".?:".contains(last) else { return sentence }
@@ -79,6 +79,8 @@ struct UsageError {
     }
 
     /// The sentence for a misspelt verb, which the parser takes for a superfluous argument.
+    ///
+    /// `nil` means that the first word is a verb or an option.
     private var verbSuggestion: String? {
         guard let word = words.first, !word.hasPrefix("-") else { return nil }
         let verbs = MirrorCommand.configuration.subcommands.map {
@@ -90,7 +92,9 @@ struct UsageError {
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
-    /// The words of the verb, two for `schedule remove`, and its type; nil without one.
+    /// The name and the type of the verb; the name has two words for `schedule remove`.
+    ///
+    /// `nil` means that the command line has no verb.
     private var verb: (name: String, type: any ParsableCommand.Type)? {
         var (name, type): (String, any ParsableCommand.Type) = ("", MirrorCommand.self)
         for word in words.prefix(2) {
@@ -105,8 +109,8 @@ struct UsageError {
 
     /// The sentence for an option that `sync` has and this verb lacks.
     ///
-    /// A suggestion of the nearest name would mislead. The parser may have tripped over the option's
-    /// value first, which it takes for an argument.
+    /// A suggestion of the nearest name would mislead. The parser may first have refused the value
+    /// of this option, which it takes for an argument. `nil` means that there is no such option.
     private var otherVerb: String? {
         guard let verb else { return nil }
         let lacking = words.lazy.map { $0.prefix { $0 != "=" } }.first { word in
@@ -126,9 +130,9 @@ struct UsageError {
         }
     }
 
-    /// The sentence that names the valid values in place of an invalid one.
+    /// Returns a sentence with the valid values, in place of the parser's message.
     ///
-    /// The parser says only that the value is invalid.
+    /// The parser says only that a value is invalid. Returns nil for any other message.
     static func correction(of message: String) -> String? {
         guard let (before, after) = message.halves(around: "' is invalid for '"),
             let (_, value) = before.halves(around: "The value '"),
@@ -144,7 +148,7 @@ struct UsageError {
         return "\(option) \(quoted(value)): write \(right)"
     }
 
-    /// A word of the command line, without what may be secret in a URL.
+    /// Quotes a word of the command line, without the secrets of a URL.
     private static func quoted(_ word: Substring) -> String {
         word.halves(around: "://") == nil
             ? Quoted(String(word)).description : Quoted(url: String(word)).description

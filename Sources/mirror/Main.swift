@@ -40,7 +40,7 @@ enum Main {
         exit(74)
     }
 
-    /// Runs the command; a report that could not be written in full is a failure in itself.
+    /// Runs the command. A report that could not be written in full is a failure too.
     private static func run(_ words: [String]) async -> Int32 {
         let code = await work(words)
         guard code < 128, let number = Console.output.writeError else { return code }
@@ -114,8 +114,8 @@ extension Main {
 
     /// Raises the limit of open files to the highest number that the system allows (setrlimit(2)).
     ///
-    /// mirror starts no other program, which would inherit the limit and might not expect it. It
-    /// waits with poll(2), which has no greatest descriptor number.
+    /// mirror waits with poll(2), which has no greatest descriptor number. A program that mirror
+    /// starts inherits the limit.
     private static func raiseLimitOfFiles() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
@@ -125,10 +125,10 @@ extension Main {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// The error number that keeps the program from starting; nil when it can start.
+    /// Returns the error number that keeps the program from starting. Returns nil if it can start.
     ///
-    /// Swift's runtime ends the process where it cannot open a file of its own, so that should not
-    /// happen during a run.
+    /// Swift's runtime ends the process if it cannot open a file of its own. This check keeps this
+    /// from happening during a run.
     private static func refusalOfFiles() -> Int32? {
         var files: [Int32] = []
         defer { for file in files { close(file) } }
@@ -142,11 +142,11 @@ extension Main {
 }
 
 extension CommandLine {
-    /// The words after the program's name; nil where they cannot be found.
+    /// Returns the words after the program's name. Returns nil if they cannot be found.
     ///
-    /// Swift finds them on the stack beside `environ`, and with the help of /proc/self/maps. A
-    /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and a
-    /// command without words would print its help and succeed.
+    /// Swift finds the words on the stack beside `environ`, and with the help of /proc/self/maps. A
+    /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and
+    /// a command without words would print its help and succeed.
     static func words(onStack stack: [String] = CommandLine.arguments) -> [String]? {
         // A program always has its own name as the first word, so an empty list means "not found".
         guard stack.isEmpty else { return Array(stack.dropFirst()) }

@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import Synchronization
 
-/// Where the tree is.
+/// The option that says where the tree is.
 struct RootOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -19,9 +19,9 @@ struct RootOptions: ParsableArguments {
 /// A command that shows its progress.
 protocol ShowsProgress {
     associatedtype Choices: OutputChoices
-    /// What it prints.
+    /// The output options of the command.
     var output: Choices { get }
-    /// The same, for callers that do not know its kind.
+    /// The output options, for callers that do not know their type.
     var choices: any OutputChoices { get }
 }
 
@@ -55,7 +55,7 @@ extension OutputChoices {
 extension ColorChoice {
     private static let choice = Mutex(ColorChoice.auto)
 
-    /// The choice of this command, for what is printed when it fails.
+    /// The colour choice of this command, for the errors that end it.
     static var ofCommand: ColorChoice {
         get { choice.withLock { $0 } }
         set { choice.withLock { $0 = newValue } }
@@ -92,10 +92,10 @@ struct FewChoices: OutputChoices {
     var color: ColorChoice { .auto }
 }
 
-// Each kind declares all of its options: the parser reads a group within a group once more at every level,
-// and looks through the whole program for each type of group.
+// Each of these types declares all of its options. The parser reads a nested group once more at
+// every level. It also searches the whole program for each type of group.
 
-/// The output options of verbs that give one verdict.
+/// The output options of verbs that print one result.
 struct ResultOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
@@ -140,7 +140,7 @@ struct OutputOptions: ParsableArguments, OutputChoices {
 }
 
 extension OutputChoices {
-    /// Throws where less is asked for and more.
+    /// Throws if both `--quiet` and `--verbose` are given.
     fileprivate func refuseContradiction() throws {
         if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
     }

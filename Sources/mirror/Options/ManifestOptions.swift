@@ -18,10 +18,10 @@ struct ManifestArguments {
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
-    /// Whether a list is refused of which an entry cannot be taken.
+    /// Whether a list is refused if mirror cannot take all its entries.
     var isStrict = false
 
-    /// The manifests as sources; those that the root remembers are not among them.
+    /// Returns the given manifests as sources, without those that the root remembers.
     ///
     /// Throws `MirrorError` with `usage`.
     func sources() throws -> [ManifestSource] {
@@ -30,7 +30,7 @@ struct ManifestArguments {
 
     private func hint() throws -> ListHint { try lists?.hint() ?? ListHint() }
 
-    /// Reads the manifests; throws `ManifestError` or `MirrorError`.
+    /// Reads the manifests. Throws `ManifestError` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
         try await load(try sources(), fresh: [], in: session).manifests
     }
@@ -59,8 +59,9 @@ struct ManifestArguments {
         return loaded
     }
 
-    /// Reads the manifests that are given, else those that the root remembers; having none is no
-    /// error.
+    /// Reads the given manifests, or else those that the root remembers.
+    ///
+    /// It is no error if there is no manifest.
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try sources()
@@ -83,7 +84,7 @@ struct ManifestArguments {
 }
 
 extension LoadedManifests {
-    /// Prints the notices about manifests, e.g. taken from the last good copy.
+    /// Prints the notices about manifests, e.g. that a manifest is the last good copy.
     fileprivate func showNotices() {
         for notice in notices { Console.error.line("mirror: note: \(notice.sentence.printable)") }
     }
@@ -131,7 +132,7 @@ struct ImportOptions: ParsableArguments {
         }
     }
 
-    /// The hint from the options; throws `MirrorError` with `usage`.
+    /// Returns the hint from the options. Throws `MirrorError` with `usage`.
     func hint(name: String? = nil) throws -> ListHint {
         try ListHint(
             format: from, base: try base.map { try ImportOptions.url($0, "base", "files/") },
@@ -152,7 +153,7 @@ struct ImportOptions: ParsableArguments {
 }
 
 extension DecodedManifest {
-    /// Says which entries of the list are left out, and why.
+    /// Prints which entries of the list are left out, and why.
     func showLeftOut(label: String) {
         for sentence in leftOut.sentences() {
             Console.error.line("mirror: note: \(label.printable): \(sentence).")

@@ -3,7 +3,7 @@ public import MirrorKit
 public import MirrorModel
 
 extension ByteCount: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
     /// A default as a user would type it: `64MiB`.
@@ -15,22 +15,22 @@ extension ByteCount: ExpressibleByArgument {
 }
 
 extension RateLimit: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension DailyWindows: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension TransferBudget: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension DurationText: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
     /// A default as a user would type it: `5m`.
@@ -42,7 +42,7 @@ extension DurationText: ExpressibleByArgument {
 }
 
 extension DeleteLimit: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
@@ -50,7 +50,7 @@ extension Target: ExpressibleByArgument {
     /// A shell suggests the targets that the manifests or the root have.
     public static var defaultCompletionKind: CompletionKind { .targets }
 
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid target.
     public init?(argument: String) {
         guard let target = try? Target(argument) else { return nil }
         self = target

@@ -8,9 +8,9 @@ import Synchronization
 /// than the report. The console remembers any other failure, so that the run can report an
 /// incomplete output.
 final class Console: Sendable {
-    /// Results.
+    /// Standard output, for results.
     static let output = Console(descriptor: STDOUT_FILENO)
-    /// Progress, warnings and errors.
+    /// Standard error, for progress, warnings and errors.
     static let error = Console(
         descriptor: STDERR_FILENO,
         isJournal: Console.isJournal(
@@ -27,12 +27,14 @@ final class Console: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// The `errno` of the first write that failed, other than EPIPE; nil while all writes succeed.
+    /// The `errno` of the first failed write, other than EPIPE.
+    ///
+    /// `nil` means that all writes succeeded.
     var writeError: Int32? {
         failure.withLock { $0 == 0 || $0 == EPIPE ? nil : $0 }
     }
 
-    /// Whether a short write would not wait for a reader now.
+    /// Whether a short write would return now, without waiting for a reader.
     var isReady: Bool {
         var now = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&now, 1, 0) == 1
@@ -76,13 +78,13 @@ final class Console: Sendable {
         }
     }
 
-    /// Writes all bytes, above what the screen shows; writes none after an earlier failure.
+    /// Writes all bytes, above the lines of progress. Writes nothing after an earlier failure.
     func write(bytes: [UInt8]) {
         if isTerminal, !bytes.isEmpty, Screen.shared.print(bytes) { return }
         failure.withLock { write(bytes, &$0) }
     }
 
-    /// Writes what the screen has composed.
+    /// Writes text that `Screen` has composed.
     func writeRaw(_ text: String) {
         failure.withLock { write(Array(text.utf8), &$0) }
     }
@@ -130,7 +132,7 @@ extension Console {
         return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
     }
 
-    /// A text with a priority before each of its lines, by the word that it begins with.
+    /// Puts a priority before each line of a text. The text's first word decides the priority.
     static func prioritized(_ text: String) -> String {
         let priority: String
         if ["mirror: error", "failed"].contains(where: text.hasPrefix) {
@@ -147,10 +149,10 @@ extension Console {
     }
 }
 
-// What is known of the terminal from the environment.
+// What the environment says about the terminal.
 
 extension Console {
-    /// Whether the cursor can be moved: every terminal that says what it is, but for `dumb`.
+    /// Whether the cursor can be moved. Every terminal that has a name can, except `dumb`.
     static var canMoveCursor: Bool {
         guard let name = variable("TERM") else { return false }
         return name != "dumb"
@@ -223,7 +225,7 @@ struct TextStyle: Sendable {
         }
     }
 
-    /// A bar of so many columns for a share from 0 to 1.
+    /// Returns a bar of `columns` columns for a share from 0 to 1.
     func bar(_ share: Double, columns: Int) -> String {
         let count = max(0, min(columns, Int((share * Double(columns)).rounded(.down))))
         let done = String(repeating: isUnicode ? "━" : "=", count: count)
@@ -234,7 +236,7 @@ struct TextStyle: Sendable {
     /// Paints a remark in a faint style.
     func faint(_ text: String) -> String { paint(text, "2") }
 
-    /// Paints a text as what it means.
+    /// Paints a text in the colour of its meaning.
     func paint(_ text: String, _ meaning: Meaning) -> String { paint(text, meaning.rawValue) }
 
     private func paint(_ text: String, _ code: String) -> String {

@@ -194,7 +194,7 @@ extension ReportPage {
 }
 
 extension ReportPage {
-    /// How many hosts have a row.
+    /// The most hosts that have a row.
     private static let mostHosts = 50
 
     /// The hosts: what came from them, and what they honour.
@@ -265,7 +265,7 @@ extension HostFacts {
         }
     }
 
-    /// What becomes of a download that breaks off.
+    /// What happens to a download that breaks off.
     fileprivate var resumption: String {
         let weak = validators[.weak, default: 0] + validators[.none, default: 0]
         switch rangeSupport {

@@ -212,7 +212,9 @@ extension StoredFile.State {
         }
     }
 
-    /// A sign and its look: the sign says it too where colours do not.
+    /// The state's sign and the class of its colour.
+    ///
+    /// The sign shows the state also without colours.
     fileprivate var mark: (String, String) {
         switch self {
         case .intact: ("✓", "good")
