@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Makes one model of the values that the decoders of all notations read.
+/// Makes one manifest of the values that the decoders of all notations read.
 ///
 /// A decoder passes key, value and place. `ValueCheck` alone decides whether a value is right, and
 /// words the error and the correction. The builder leaves out a resource with errors, and reading
@@ -229,8 +229,8 @@ final class ResourceBuilder {
         for mirror in mirrors {
             let own = mirror.draft.headers.elements
             guard known.insert(Source(url: mirror.url, headers: own)).inserted else { continue }
-            // The resource's headers may hold a token for its own origin, so other origins do not
-            // get them.
+            // The resource's headers may hold a token for its own origin, so mirrors of other
+            // origins do not get them.
             let inherited = mirror.url.origin == url.origin ? headers : []
             if !own.isEmpty,
                 !check.canInherit(inherited.count, "headers", at: mirror.draft.place)

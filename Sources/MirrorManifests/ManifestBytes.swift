@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MirrorModel
 
-/// The bytes of a manifest, a chunk at a time; they can be read a second time.
+/// The bytes of a manifest, in chunks, which can be read a second time.
 ///
 /// Readers share one object: the bytes that a pipe gave to the first reader are kept for the next.
 /// Every chunk but the last is full, even if a pipe gives few bytes at a time.
@@ -43,10 +43,10 @@ final class ManifestBytes {
         kept = bytes
     }
 
-    /// Returns to the beginning.
+    /// Makes `next` begin again with the first chunk.
     func rewind() { offset = 0 }
 
-    /// The same bytes, from the beginning.
+    /// The same bytes; `next` begins again with the first chunk.
     var rewound: ManifestBytes {
         rewind()
         return self
@@ -119,7 +119,8 @@ final class ManifestBytes {
 
 /// Strict UTF-8 over chunks (Unicode, Table 3-7), with the place of the first bad byte.
 ///
-/// libxml2 takes a text with bad bytes for Latin-1 in some releases and repairs it in others.
+/// The check precedes libxml2, which reads a text with bad bytes as Latin-1 in some releases and
+/// repairs it in others.
 struct UTF8Check {
     private var missing = 0
     private var range: ClosedRange<UInt8> = 0x80...0xBF
@@ -132,7 +133,7 @@ struct UTF8Check {
     /// The place of the character that the check has reached.
     var position: TextPosition { TextPosition(line: line, column: column) }
 
-    /// Checks a chunk; returns the number of its bytes before the first bad one.
+    /// Checks a chunk. Returns the number of bytes before the first bad one.
     mutating func advance(over chunk: [UInt8]) -> Int {
         for (at, byte) in chunk.enumerated() {
             if missing > 0 {

@@ -1,9 +1,9 @@
 public import MirrorModel
 
-/// Changes a manifest's text only where an edit asks for it.
+/// Changes a manifest's text only where an edit asks for a change.
 ///
-/// `ResourcePlaces` finds the places. The decoders then check the result: the new text is read again,
-/// and must have the values of the old text and the new ones.
+/// `ResourcePlaces` finds the places. The decoders then read the new text again. The result must
+/// have the new values, and otherwise the values of the old text.
 package struct ManifestEdit {
     package let bytes: [UInt8]
     package let decoded: DecodedManifest
@@ -56,7 +56,7 @@ package struct ManifestEdit {
         )
     }
 
-    /// The error about a text whose places were not found.
+    /// The error about a text in which the places of the resources were not found.
     var unsafe: MirrorError {
         MirrorError(
             .manifestInvalid,
@@ -72,7 +72,7 @@ package struct PinnedValues: Hashable {
     /// The digest in hexadecimal digits. `nil` means that the declared digest stays.
     package var sha256: String?
 
-    /// Takes both as they are.
+    /// Takes a size and a digest.
     package init(size: Int64? = nil, sha256: String? = nil) {
         (self.size, self.sha256) = (size, sha256)
     }
@@ -320,11 +320,11 @@ extension NewEntry {
     }
 }
 
-/// A resource that is written into a manifest: where the file goes, and where it comes from.
+/// A resource to write into a manifest: where the file goes, and where it comes from.
 public struct NewEntry: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The source, as it is to be written.
+    /// The source, in the form in which the manifest gets it.
     public var url: SourceURL
 
     /// Takes a target and a source.

@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// The keys of a manifest, one enumeration for each place that has keys.
+/// The keys of one kind of place in a manifest, such as a resource or a header.
 protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
-    /// The name of the place in errors.
+    /// The name of this kind of place in errors.
     static var place: String { get }
 }
 
@@ -58,7 +58,7 @@ extension ManifestKey {
 }
 
 extension String {
-    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    /// Whether other programs own a key: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
     var isForeignKey: Bool {
         hasPrefix("x-") || self == "$schema" || hasPrefix("xmlns") || hasPrefix("xsi:")
     }
@@ -109,11 +109,11 @@ extension ResourceKey {
     }
 }
 
-/// A value as written, before the rules of its key are applied.
+/// A value in the form in which the text has it, before its key's rules are applied.
 enum WrittenValue {
     /// A JSON string.
     case string(String)
-    /// A JSON number, its text.
+    /// The text of a JSON number.
     case number(String)
     case boolean(Bool)
     case null

@@ -72,8 +72,8 @@ public enum ManifestReader {
     ///   - label: the name of the manifest in diagnostics.
     ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
     ///     relative.
-    ///   - hint: what is known of a list besides its text; a manifest needs none.
-    ///   - hasRead: hears after each chunk how many bytes of the text were read.
+    ///   - hint: knowledge about a list that its text does not have; a manifest needs none.
+    ///   - hasRead: called after each chunk with the number of bytes that have been read.
     /// - Throws: `ManifestError` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
         descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
@@ -179,8 +179,9 @@ public enum ManifestReader {
 
     /// Reads JSON, and reads it again if `base` or `defaults` came after resources.
     ///
-    /// JSON gives the order of keys no meaning, and no resource may be kept until the end. So the
-    /// second reading begins with the base and the defaults that the first one found.
+    /// In JSON the order of keys has no meaning, and the decoder keeps no unfinished resource until
+    /// the end. So the second reading begins with the base and the defaults that the first one
+    /// found.
     private static func decodeJSON(
         _ bytes: ManifestBytes, _ builder: ManifestBuilder
     ) throws(DecodingStop) -> ManifestBuilder {
@@ -288,7 +289,7 @@ enum ManifestNotation {
 
 /// The place that a manifest comes from.
 ///
-/// It decides which sources the manifest may name, and to which URL its URLs are relative.
+/// The origin decides which sources the manifest may name, and to which URL its URLs are relative.
 public enum ManifestOrigin: Sendable, Hashable {
     /// A file; its folder is the base, and it may name `file:` sources.
     case file(path: String)
@@ -297,7 +298,7 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// An http or https URL, which is the base; no `file:` sources, no passwords in URLs.
     case url(SourceURL)
 
-    /// The URL against which a `base` is resolved, or any URL if there is no `base`.
+    /// The URL to which `base` is relative, or all URLs of a manifest without `base`.
     var ownURL: SourceURL? {
         switch self {
         case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))

@@ -2,7 +2,7 @@ public import MirrorModel
 
 /// Writes manifests: one model becomes JSON, XML or Metalink 4.
 ///
-/// If the text is read again, the model is the same. Defaults are merged, URLs are absolute (except
+/// Reading the text again makes the same model. Defaults are merged, URLs are absolute (except
 /// `file:` URLs below the manifest's folder), and notes are gone. Memory does not grow with the
 /// manifest.
 public struct ManifestWriter: Sendable {
@@ -12,12 +12,12 @@ public struct ManifestWriter: Sendable {
     ///
     /// A POST is never left out.
     public var isLossy = false
-    /// The absolute path of the folder that the text will lie in; nil when it is not known.
+    /// The absolute path of the folder of the new text. `nil` means that it is not known.
     public var folder: String?
     /// The manifest's name in diagnostics: the name of the text from which it was read.
     public var label: String
 
-    /// A writer that refuses values that the notation cannot express.
+    /// Makes a writer that refuses values that the notation cannot express.
     public init(_ notation: DecodedManifest.Notation, label: String) {
         self.notation = notation
         self.label = label
@@ -162,7 +162,7 @@ extension DecodedManifest.Notation {
 }
 
 extension Resource {
-    /// The refresh of a resource whose manifest does not declare one.
+    /// The refresh that readers assume for a resource whose manifest declares none.
     var assumedRefresh: Refresh { pin != nil ? .never : .always }
 
     /// Returns the headers that a mirror must declare so that it gets the headers it has.

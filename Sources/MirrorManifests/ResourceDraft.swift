@@ -8,7 +8,7 @@ struct Located<Value> {
 
 /// A resource while its keys are read, in any order.
 ///
-/// A key with a wrong value is logged and leaves no value behind.
+/// A key with a wrong value is logged, and then counts as missing.
 final class ResourceDraft {
     /// The place at which the resource begins.
     let place: TextPosition
@@ -52,7 +52,7 @@ final class ResourceDraft {
         add(digest, at: place)
     }
 
-    /// Adds a digest; two of one algorithm must be equal.
+    /// Adds a digest. Two digests of one algorithm must be equal.
     func add(_ digest: Digest, at place: TextPosition) {
         let other = digests.first { $0.value.algorithm == digest.algorithm }
         if let other {
@@ -82,7 +82,7 @@ final class MirrorDraft {
     }
 }
 
-/// Pieces while their keys are read; there can be very many.
+/// The pieces of a resource while their keys are read. There can be very many pieces.
 final class PiecesDraft {
     let place: TextPosition
     private let check: ValueCheck

@@ -67,7 +67,7 @@ extension ResourceKey {
         case flag
         case words([String])
         case body(String)
-        /// Sources beside the primary one, with the headers that they do not inherit.
+        /// The sources other than the primary one, with the headers that they do not inherit.
         case mirrors([(url: String, headers: [HeaderField])])
         case headers([HeaderField])
         case pieces(Pieces)

@@ -32,7 +32,7 @@ struct TextChange {
 /// The text was read without errors before, so reading it here is simpler than in the decoders. A
 /// caller that changes the text reads it again afterwards.
 struct ResourcePlaces {
-    /// A resource, and the keys of its own.
+    /// The place of a resource, with the places of its own keys.
     struct Place {
         /// The range from the resource's first byte to behind its last one.
         var range: Range<Int>

@@ -10,8 +10,8 @@ package struct SecretExpansion: Sendable {
 
     /// Looks up the granted names: in the environment, else as a file in the credentials folder.
     ///
-    /// - Parameter credential: the content of `$CREDENTIALS_DIRECTORY/NAME`, nil if there is none;
-    ///   a line break at its end is left out.
+    /// - Parameter credential: returns the content of `$CREDENTIALS_DIRECTORY/NAME`, or nil if
+    ///   there is no such file. A line break at its end is left out.
     package init(
         grants: [Grant], environment: [String: String],
         credential: (String) -> String? = { _ in nil }
@@ -29,10 +29,10 @@ package struct SecretExpansion: Sendable {
 
     /// Checks every use of a name in a manifest.
     ///
-    /// - Parameter onlyOrigins: the origin of each name that was granted without one; all manifests
-    ///   of a run share it.
-    /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty,
-    ///   or is meant for another origin.
+    /// - Parameter onlyOrigins: for each name that was granted without an origin, the one that gets
+    ///   it. All manifests of a run share this.
+    /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty, or
+    ///   is meant for another origin.
     package func check(
         _ manifest: Manifest, label: String, isLocal: Bool,
         onlyOrigins: inout [String: Origin]
@@ -88,7 +88,7 @@ private struct SecretCheck {
     let grants: [Grant]
     let values: [String: String]
     let allowsBareGrants: Bool
-    /// Uses that have been checked, so that a million resources with one header make one error.
+    /// The uses that have been checked, so that a million resources with one header make one error.
     private var seen: Set<Use> = []
     /// For each name whose grant has no origin, the one origin that gets the value.
     private(set) var onlyOrigins: [String: Origin]
@@ -188,7 +188,7 @@ public struct Grant: Sendable, Hashable {
 
     /// Reads `NAME`, or `NAME@ORIGIN`.
     ///
-    /// - Throws: `MirrorError` with the code `usage` when it is not of that form.
+    /// - Throws: `MirrorError` with the code `usage` if the text has another form.
     public init(_ text: String) throws(MirrorError) {
         let halves = text.parts(at: "@", most: 2, keepingEmpty: true)
         let name = halves.first.map(String.init) ?? ""

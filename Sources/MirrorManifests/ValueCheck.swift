@@ -147,7 +147,7 @@ final class ValueCheck {
                 correction: .list(of: value))
             return TagList()
         }
-        // The split goes by scalars, because a space and a combining mark after it are one
+        // The text is split at scalars, because a space with a combining mark behind it is one
         // Character.
         let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
         return words.reduce(into: TagList()) { tags, word in

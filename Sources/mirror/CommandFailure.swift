@@ -4,7 +4,7 @@ import MirrorModel
 
 /// An error that ends a command, as text for people and as a code for scripts.
 struct CommandError {
-    /// The error, as the library words it.
+    /// The error with the library's message.
     let error: MirrorError
     /// The lines to print.
     let text: String
@@ -69,7 +69,7 @@ struct UsageError {
         return sentence + "."
     }
 
-    /// `Run 'mirror sync --help' …`, made from the parser's own last line.
+    /// `Run 'mirror sync --help' …`, made from the last line of the parser's help.
     private var helpLine: String? {
         guard let line = fullText.split(separator: "\n").last,
             let (_, rest) = line.halves(around: "See '"),
@@ -121,7 +121,7 @@ struct UsageError {
     }
 
     private static func has(_ option: Substring, _ type: any ParsableCommand.Type) -> Bool {
-        // Options of a verb's default verb are its own.
+        // A verb also has the options of its default verb.
         let types = [type] + [type.configuration.defaultSubcommand].compactMap(\.self)
         return types.contains { type in
             type.helpMessage().split(separator: "\n").contains {
@@ -154,7 +154,7 @@ struct UsageError {
             ? Quoted(String(word)).description : Quoted(url: String(word)).description
     }
 
-    /// The valid values, by the name that stands for the value in the help.
+    /// What a valid value is, by the value's name in the help.
     static let allowed = [
         "n|auto": "a whole number of at least 1, or auto",
         "n": "a whole number",
@@ -178,7 +178,9 @@ extension String {
 }
 
 extension StringProtocol {
-    /// The text before and after a separator; nil when the separator does not occur.
+    /// Returns the text before and after a separator.
+    ///
+    /// Returns nil if the text does not have the separator.
     fileprivate func halves(around text: String) -> (SubSequence, SubSequence)? {
         let bytes = utf8
         var at = bytes.startIndex

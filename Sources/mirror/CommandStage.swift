@@ -13,7 +13,7 @@ enum CommandStage: Sendable {
     /// The current stage.
     static var now: CommandStage { current.withLock { $0 } }
 
-    /// The work that the deadline interrupted, as the end of a sentence.
+    /// The words for this work, as the end of a sentence about the deadline.
     var words: String {
         switch self {
         case .beginning: "before anything was done"

@@ -64,9 +64,9 @@ final class Interruption: Sendable {
 
     private let state = Mutex(State())
 
-    /// Blocks the signals, and ignores those that would end the process in mid-write.
+    /// Blocks the signals, and ignores signals that would end the process in mid-write.
     ///
-    /// Call it before any other thread exists: threads inherit the mask.
+    /// Call this function before any other thread exists: threads inherit the mask.
     static func blockSignals() {
         var action = sigaction()
         if sigaction(SIGHUP, nil, &action) == 0, isIgnored(action) {
@@ -75,7 +75,7 @@ final class Interruption: Sendable {
         var signals = awaited()
         sigaddset(&signals, SIGUSR2)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // A closed pipe and a file size limit are errors of a write, reported where it is made.
+        // A closed pipe or the file size limit makes a write fail; the writer reports the error.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
@@ -110,7 +110,7 @@ final class Interruption: Sendable {
         if let main { pthread_kill(main, SIGUSR1) }
     }
 
-    /// The error if the deadline passed before any signal; else nil.
+    /// The error if the deadline passed before any signal. `nil` means that it did not.
     static var deadlineError: MirrorError? {
         shared.state.withLock { state in
             guard state.isOverdue, state.received == nil, let deadline = state.deadline else {
@@ -247,7 +247,7 @@ final class Interruption: Sendable {
             let left = ContinuousClock.now.duration(to: began.advanced(by: patience))
             guard left > .zero else { break }
             var limit = timespec(left)
-            // SIGUSR1 says only that something changed: the end, or the deadline.
+            // SIGUSR1 means that the state has changed: the command ended, or the deadline was set.
             if [SIGINT, SIGTERM, SIGHUP].contains(sigtimedwait(&signals, nil, &limit)) { break }
         }
         if let code = shared.state.withLock({ $0.end }) { return code }

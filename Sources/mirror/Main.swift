@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// Where the process begins: signals first, then the command, and a single place for the exit.
+/// The beginning of the process: it prepares signals, runs the command, and has the only exit.
 @main
 enum Main {
     static func main() {
@@ -27,7 +27,7 @@ enum Main {
         do throws(MirrorError) {
             code = try Interruption.supervise { await run(words) }
         } catch { refuse(error.message) }
-        // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
+        // Exit handlers are skipped, because OpenSSL's would free its tables while an ending thread
         // uses them. The program has written all its own output; fflush writes the buffers of
         // libraries.
         fflush(nil)
@@ -98,13 +98,14 @@ enum Main {
 extension Main {
     /// Opens a placeholder for each of the descriptors 0, 1 and 2 that is closed.
     ///
-    /// A file that is opened later would get the lowest free number, and with number 1 the report
-    /// would be written into it. A placeholder can neither be written to nor be read as a file, so
-    /// a report to it fails as it should (EBADF). Call this function before any file is opened.
+    /// A file that is opened later would get the lowest free number. With number 1, the report
+    /// would be written into this file. A placeholder can neither be written to nor be read as a
+    /// file, so a report to it fails as it should (EBADF). Call this function before any file is
+    /// opened.
     private static func fillGaps() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(number, F_GETFD) == -1 {
-            // Not close-on-exec: a child would have the same gap.
+            // The placeholder is not close-on-exec, because a child would have the same gap.
             _ = open("/", O_RDONLY | O_DIRECTORY)
         }
     }
@@ -148,7 +149,8 @@ extension CommandLine {
     /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and
     /// a command without words would print its help and succeed.
     static func words(onStack stack: [String] = CommandLine.arguments) -> [String]? {
-        // A program always has its own name as the first word, so an empty list means "not found".
+        // A program always has its own name as the first word, so an empty list means that Swift
+        // found no words.
         guard stack.isEmpty else { return Array(stack.dropFirst()) }
         guard let bytes = kernelsCopy(), !bytes.isEmpty else { return nil }
         let words = bytes.split(separator: 0, omittingEmptySubsequences: false)

@@ -96,12 +96,12 @@ package struct ManifestCorrection {
     private static let mostRounds = 200
     private static let mostErrors = 10_000
 
-    /// The text, corrected.
+    /// The corrected text.
     package private(set) var text: [UInt8]
     /// The changes that were made, in the order in which they were found.
     package private(set) var replacements: [Replacement] = []
 
-    /// Corrects a text. Throws `MirrorError` where the text cannot be read at all.
+    /// Corrects a text. Throws `MirrorError` if the text cannot be read at all.
     package init(of bytes: [UInt8], label: String, origin: ManifestOrigin) throws {
         text = bytes
         var errors = try ManifestCorrection.errors(in: bytes, label, origin)

@@ -5,7 +5,7 @@ internal import MirrorModel
 /// The decoders keep no text. So the text is read again to show diagnostics. The first reading
 /// finds the beginnings of the lines, then each place gets a window.
 struct DiagnosedText {
-    /// How a text is divided into words.
+    /// The notation of a text, which decides where its words end.
     enum Kind { case json, xml, list }
 
     /// The most bytes of a line that are read to find a place in the line.
@@ -95,7 +95,7 @@ struct DiagnosedText {
                 isCut = true
             }
         }
-        // Bytes that continue the last scalar may begin the next piece.
+        // A scalar's last bytes may be at the beginning of the next piece.
         while left == 0, !before.isEmpty, let next = bytes.piece(at: offset, count: 1)?.first,
             next & 0xC0 == 0x80
         {
@@ -304,7 +304,7 @@ extension TextWindow {
         }
     }
 
-    /// Whether a text is the same with and without the escapes of JSON and XML.
+    /// Whether a text has no character that JSON or XML writes with an escape.
     private static func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy {
             $0.value >= 0x20 && $0.value != 0x7F && !"\"'\\&<>".unicodeScalars.contains($0)

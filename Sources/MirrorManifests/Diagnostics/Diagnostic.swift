@@ -18,7 +18,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let column: Int
     /// Whether the diagnostic prevents the use of the manifest.
     public let severity: Severity
-    /// The offending value, its flaw, and the right form; without secrets.
+    /// The wrong value, what is wrong with it, and the right form; without secrets.
     public let message: String
     /// A remedy other than a change of the manifest.
     public let remedy: Remedy?
@@ -79,7 +79,7 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
             ], omitted: 0)
     }
 
-    /// A line for each error, and the number of further errors.
+    /// The diagnostics as lines, and the number of further errors.
     public var description: String {
         let lines = diagnostics.map(\.description)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
@@ -88,11 +88,11 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
 
 /// Lines of a manifest around the place of a diagnostic, as values to print.
 ///
-/// Values of headers, bodies and unknown keys, queries and passwords of URLs are left out of the
-/// lines, because they may be secrets. All other text is as the manifest has it, so the caller
+/// The lines may contain secrets: values of headers, bodies and unknown keys, queries and passwords
+/// of URLs. So these texts are left out. All other text is as the manifest has it, so the caller
 /// escapes it before printing.
 public struct Excerpt: Sendable, Hashable {
-    /// A line, or the part of a long one around the place.
+    /// A line, or the part of a long line around the place.
     public struct Line: Sendable, Hashable {
         /// The number of the line, from 1.
         public let number: Int
@@ -150,7 +150,7 @@ package final class DiagnosticLog {
     /// The most errors, and the most warnings, that a log keeps for people.
     package static let limit = 20
 
-    /// A diagnostic, and the correction that the decoder knows.
+    /// A diagnostic, with the correction if the decoder knows one.
     typealias Entry = (diagnostic: Diagnostic, correction: Correction?)
 
     private let file: String
@@ -168,7 +168,7 @@ package final class DiagnosticLog {
         (self.file, self.limit) = (file, limit)
     }
 
-    /// Forgets everything, because the text is read again.
+    /// Removes all entries, because the text is read again.
     func clear() {
         (errorEntries, warningEntries) = ([], [])
         (errorCount, warningCount) = (0, 0)

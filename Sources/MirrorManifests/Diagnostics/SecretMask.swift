@@ -9,7 +9,7 @@ struct SecretMask {
     let kind: DiagnosedText.Kind
     /// The JSON key that the next value belongs to.
     private var key: String?
-    /// The last line, with marks in place of secrets.
+    /// The last line, with a mark in place of each secret.
     private var masked: [Unicode.Scalar] = []
     /// For each scalar of the last line, its index in `masked`.
     private var places: [Int] = []

@@ -89,7 +89,7 @@ extension ExportFormat {
 }
 
 extension Template {
-    /// The text of a template without variables.
+    /// The text of a template, without its variables.
     fileprivate var written: String {
         pieces.map { piece in
             if case .literal(let text) = piece { text } else { "" }

@@ -1,9 +1,9 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// aria2's input file (aria2c(1), "Input File"), and the session that it saves.
+    /// aria2's input file (aria2c(1), "Input File"), and the session that aria2 saves.
     ///
-    /// The URIs of a file stand on one line with tabs between them; the indented lines below it are
+    /// The URIs of a file stand on one line with tabs between them. The indented lines below are
     /// the file's options.
     static var aria2: ListKind {
         ListKind("an aria2 input file", "plain text", .text(read), .grammar(flaw))
@@ -20,7 +20,7 @@ extension ListKind {
         return isURIs ? nil : "is neither URLs with tabs between them nor an indented option"
     }
 
-    /// Whether a text is the path of a torrent or a Metalink, which aria2 takes beside URLs.
+    /// Whether a text is the path of a torrent or a Metalink, which aria2 accepts beside URLs.
     private static func isDescription(_ text: Substring) -> Bool {
         let ends = [".torrent", ".metalink", ".meta4"]
         return !text.isURL && ends.contains { text.hasSuffix($0) }

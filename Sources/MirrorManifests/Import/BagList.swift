@@ -118,7 +118,7 @@ extension String {
         return text + rest
     }
 
-    /// The path as a bag's lists write it.
+    /// The path with the escapes of a bag's lists.
     package var bagEscaped: String {
         var text = ""
         for scalar in unicodeScalars {

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// An answer of S3's ListObjectsV2, or of its ListObjects.
+    /// An S3 listing: an answer of ListObjectsV2, or of the older ListObjects.
     static var s3: ListKind {
         ListKind(
             "an S3 listing", "XML", .dialect { BucketDialect($0) }, .root("ListBucketResult"),
@@ -104,8 +104,8 @@ private final class BucketDialect: ListDialect {
 
 /// The base of the dialects of lists, in which only some elements matter.
 ///
-/// The element that describes a file is the entry. Its texts and attributes are collected by the
-/// path of names below it.
+/// Each file has an element, the entry. A dialect recognises the texts and attributes of an entry
+/// by the path of element names.
 class ListDialect: XMLDialect {
     let collector: ListCollector
     /// Names of the open elements, from the root.

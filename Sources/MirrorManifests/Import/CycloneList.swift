@@ -39,7 +39,7 @@ extension ListKind {
             let references = (component["externalReferences"]?.elements ?? []).filter {
                 $0["type"]?.string == "distribution"
             }
-            // A component that holds others may be a folder of them.
+            // A component that contains other components may be only a folder of them.
             if references.isEmpty, component["components"] == nil {
                 collector.leaveOut(name, "it names no distribution", at: component.place)
             }

@@ -57,7 +57,7 @@ extension ListKind {
         }
     }
 
-    /// A gem: `NAME (VERSION)` or `NAME (VERSION-PLATFORM)`.
+    /// Reads a gem: `NAME (VERSION)` or `NAME (VERSION-PLATFORM)`. Returns nil for other lines.
     private static func gem(in line: ListLine) -> (name: Substring, version: Substring)? {
         let words = line.words
         guard words.count > 1, words[1].hasPrefix("("), words[1].hasSuffix(")") else { return nil }

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// A release as GitHub's API describes it, its assets alone, or several releases.
+    /// A GitHub release as GitHub's API describes it: one release, several, or only its assets.
     static var github: ListKind {
         ListKind(
             "a GitHub release", "JSON", .tree(read),

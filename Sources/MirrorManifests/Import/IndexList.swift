@@ -17,7 +17,7 @@ extension ListKind {
             })
     }
 
-    /// The greatest number of entries of a listing and its folders.
+    /// The most entries of a listing together with its folders.
     private static let mostEntries = 100_000
 
     static func read(_ page: HTMLPage, into collector: ListCollector) {
@@ -146,7 +146,7 @@ extension JSONTree {
 ///
 /// libxml2 reads the page and repairs what is malformed.
 final class HTMLPage {
-    /// The text of `title`, and of the first heading.
+    /// The texts of `title` and of the first heading.
     private var titles: [String] = []
     /// Each link's `href`, with character references resolved, and its tail.
     ///
@@ -157,7 +157,7 @@ final class HTMLPage {
     /// `isInTitle`: the next text belongs to a title. `isInTail`: it belongs to a link's tail.
     private var (isInTitle, isInTail) = (false, false)
 
-    /// The greatest length of a text that is kept, in bytes.
+    /// The most bytes of a text that are kept.
     private static let longestText = SourceURL.longestText
 
     /// The most words in a tag: libxml2 compares all attributes of an element with each other.

@@ -2,14 +2,14 @@ package import MirrorModel
 
 /// Makes resources of the files in a list, with the builder that manifests use.
 ///
-/// A file that is listed twice becomes one resource. An entry that cannot be taken is left out with its
-/// reason. Other doubts are counted, and each becomes one warning.
+/// A file that is listed twice becomes one resource. An entry that mirror cannot use is left out,
+/// with its reason. Other doubts are counted, and each kind becomes one warning.
 final class ListCollector {
     let builder: ManifestBuilder
     let format: ListFormat
-    /// The further documents that the list consists of.
+    /// The further documents that belong to the list.
     var parts: [ListPart] = []
-    /// The entries that are not taken.
+    /// The entries that the collector has left out, with their reasons.
     private(set) var leftOut: [LeftOutEntry] = []
     private var files = ListFiles()
     /// `projects`: the projects whose files a package index lists.
@@ -26,7 +26,7 @@ final class ListCollector {
 
     var log: DiagnosticLog { builder.log }
 
-    /// What is known of the list besides its text.
+    /// Knowledge about the list that its text does not have, such as its base or its format.
     let hint: ListHint
 
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
@@ -125,7 +125,7 @@ final class ListCollector {
     /// Leaves out an entry.
     ///
     /// - Parameters:
-    ///   - name: what the list calls it.
+    ///   - name: what the list calls the entry.
     ///   - reason: why, in words that follow a comma.
     func leaveOut(_ name: String, _ reason: String, at place: TextPosition) {
         leftOut.append(LeftOutEntry(name, reason, at: place))
@@ -191,7 +191,7 @@ final class ListCollector {
         leaveOut(String(line.trimmed), "the line \(flaw)", at: line.place)
     }
 
-    /// Counts a digest that cannot be checked.
+    /// Counts a digest whose algorithm mirror does not compute.
     func noteUnknownDigest(_ name: String, at place: TextPosition) {
         note(
             "left out: \(Quoted(name, limit: 40)), which mirror does not compute", "digest",
@@ -305,7 +305,7 @@ struct ListEntry {
     /// Further URLs of the same bytes.
     var mirrors: [ListWord] = []
     var size: ListWord?
-    /// A size that proves nothing, in bytes.
+    /// An approximate size in bytes, which proves nothing.
     var likelySize: Int64?
     /// Digests in hexadecimal digits.
     var digests: [(algorithm: DigestAlgorithm, hex: ListWord)] = []

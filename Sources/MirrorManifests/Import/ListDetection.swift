@@ -5,7 +5,7 @@ internal import MirrorModel
 /// Formats are tried in the order of `ListFormat`, those with a narrow grammar before those with a
 /// wide one.
 extension ListReader {
-    /// How many lines are checked; blank lines do not count.
+    /// The most lines that are checked; blank lines do not count.
     private static let mostLines = 64
 
     private static var kinds: [(format: ListFormat, evidence: [ListKind.Evidence])] {
@@ -82,18 +82,19 @@ extension ListReader {
         return isKey && value.utf8.first != UInt8(ascii: "=")
     }
 
-    /// What the top-level keys of a text in JSON show.
+    /// The kind of document that the top-level keys of a text in JSON show.
     enum Finding {
         case manifest
         case list(ListFormat)
-        /// A list that mirror does not read.
+        /// The keys of a list that mirror does not read.
         case foreign(ForeignList)
-        /// An array, whose elements identify the format.
+        /// An array. Its elements, not keys, identify the format.
         case array
     }
 
-    /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
-    /// reports them.
+    /// Finds the first key that identifies a format.
+    ///
+    /// Errors are ignored here; the reader of the text reports them.
     static func finding(inJSON bytes: ManifestBytes) throws(DecodingStop) -> Finding {
         var keys: [String: ListFormat] = [:]
         for (format, evidence) in kinds {

@@ -10,7 +10,7 @@ package struct ListFiles {
 
     package init() {}
 
-    /// How many files there are so far.
+    /// The number of files so far.
     package var count: Int { files.count }
 
     /// Adds a file, or joins it with an earlier description of the same bytes.

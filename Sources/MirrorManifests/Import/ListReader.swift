@@ -5,7 +5,7 @@ struct ListReader {
     let builder: ManifestBuilder
     let hint: ListHint
 
-    /// The greatest length of a list in bytes, decompressed.
+    /// The most bytes of a list, after decompression.
     static let greatestSize = 1 << 29
 
     private var log: DiagnosticLog { builder.log }
@@ -43,7 +43,7 @@ struct ListReader {
         return collector
     }
 
-    /// Reads a tree that was made of JSON or TOML.
+    /// Reads a tree that the JSON or TOML parser made.
     func read(_ tree: JSONTree, as format: ListFormat) throws(DecodingStop) -> ListCollector {
         guard case .tree(let read) = format.kind.reader else { throw refuseNotation(of: format) }
         let collector = ListCollector(format, builder: builder, hint: hint)

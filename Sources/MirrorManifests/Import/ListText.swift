@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// A word of a line, and where it begins.
+/// A word of a line, with its place.
 typealias ListWord = Located<String>
 
 extension ListWord {
@@ -171,7 +171,7 @@ struct ListText: Sequence {
         }
 
         mutating func next() -> ListLine? {
-            // The part of the line that is in former chunks.
+            // The bytes of this line that were in earlier chunks.
             var start: [UInt8] = []
             while true {
                 // sha256sum -z and find -print0 end lines with NUL.

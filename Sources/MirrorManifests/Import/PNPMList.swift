@@ -54,7 +54,7 @@ extension ListKind {
         }
     }
 
-    /// A text without the quotation marks around it.
+    /// Returns a text without the quotation marks around it.
     private static func plain(_ text: Substring) -> Substring {
         guard let mark = text.first, mark == "'" || mark == "\"", text.count > 1,
             text.last == mark

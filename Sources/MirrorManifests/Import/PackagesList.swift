@@ -7,7 +7,8 @@ extension ListKind {
             "a Debian Packages index", "plain text", .text(read),
             .fields { $0.isSuperset(of: ["Package", "Filename"]) },
             base: { url in
-                // Names are relative to the archive, above the folder of all its releases.
+                // Names are relative to the archive, which is above `dists`, the folder of its
+                // releases.
                 let parts = url.path.split(separator: "/", omittingEmptySubsequences: false)
                 guard let dists = parts.lastIndex(of: "dists") else { return url.beside("./") }
                 return url.beside("/." + parts[..<dists].joined(separator: "/") + "/")
@@ -62,7 +63,7 @@ extension ListText {
     }
 }
 
-/// Lines `Name: value`, as Debian's control files have them.
+/// Lines of the form `Name: value`, as in Debian's control files.
 extension ListLine {
     /// The name before the colon. `nil` means that the line does not begin a field.
     var fieldName: Substring? {

@@ -15,7 +15,7 @@ extension ListKind {
         }
         let first = sources.first?["url"]?.string.flatMap(ListHint.index)
         var withoutIndex: [TextPosition] = []
-        // A package of several groups is one project.
+        // A package may be in several groups, but is one project.
         for group in tree.members where group.key != "_meta" {
             for member in group.value.members {
                 let package = member.value

@@ -19,9 +19,9 @@ extension ListKind {
     private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         // Whether the signature is in the file itself.
         var isSigned = false
-        // Whether the archive has each index under its digest too.
+        // Whether the archive also has each index under a name made of its digest.
         var isFoundByHash = false
-        // The indexes, named relative to the file, with the digest that apt prefers.
+        // The indexes by their digest algorithm, with names relative to the Release file.
         var indexes: [DigestAlgorithm: [ListEntry]] = [:]
         var section: DigestAlgorithm?
         for line in text {
@@ -93,7 +93,9 @@ extension ListKind {
         entry.mirrors = [name.with(SourceURL.reference(toName: other.joined(separator: "/")))]
     }
 
-    /// Adds a file whose name is relative to the Release file, at its place in the archive.
+    /// Adds a file whose name is relative to the Release file.
+    ///
+    /// Its target has its place in the archive.
     private static func add(_ file: ListEntry, to collector: ListCollector) {
         guard let name = file.path else { return }
         var entry = file
@@ -115,7 +117,7 @@ extension ListKind {
         let stem = parts.last?.prefix { $0 != "." } ?? ""
         let folders = (1...2).filter { $0 < parts.count }
             .map { parts[..<$0].joined(separator: "/") }
-        // A tag on the command line has no comma in it.
+        // A tag must not have a comma, so such a tag is dropped.
         return (folders + [String(stem)]).filter { !$0.isEmpty && !$0.contains(",") }
     }
 }

@@ -68,7 +68,7 @@ extension ListKind {
                 + " \(lockCommands)", remedy: Remedy(.nameIndex))
     }
 
-    /// pip's own option for the index.
+    /// The option by which pip itself names an index.
     private static let ownIndexOption = "--index-url"
 
     /// The index that the list itself names: `--index-url URL`, `--index-url=URL` or `-i URL`.

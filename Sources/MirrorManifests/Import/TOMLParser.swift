@@ -5,7 +5,7 @@ internal import MirrorModel
 /// The parser refuses text that two readers may read differently: duplicate keys, tables that are
 /// opened twice. A date is kept as its text.
 struct TOMLParser {
-    /// How many arrays and inline tables may be open at once, and how many parts a key may have.
+    /// The most arrays and inline tables that may be open at once, and the most parts of a key.
     static let deepest = 32
 
     /// The greatest length of a text in bytes.
@@ -17,7 +17,7 @@ struct TOMLParser {
     private var line = 1
     private var lineStart = 0
     private var continuations = 0
-    /// How many arrays and inline tables are open.
+    /// The number of arrays and inline tables that are open.
     private var depth = 0
     private let root = TOMLTable(at: TextPosition(), kind: .header)
 
@@ -169,7 +169,7 @@ extension TOMLParser {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
-    /// Consumes a byte.
+    /// Consumes a byte, and updates the line and the column.
     private mutating func step() {
         if bytes[at] == 0x0A {
             (line, lineStart, continuations) = (line + 1, at + 1, 0)
@@ -409,9 +409,9 @@ extension TOMLParser {
     }
 }
 
-/// A table while it is read.
+/// A table of the document while the parser reads it.
 final class TOMLTable {
-    /// How a table was made, which decides what may add to it.
+    /// How a table was made. This decides which keys and headers may add to it.
     enum Kind { case header, implied, dotted, inline }
 
     /// A key with its value, its table, or its array of tables.

@@ -4,7 +4,7 @@ internal import MirrorModel
 struct JSONManifestDecoder {
     private var tokens: JSONTokenizer
     let builder: ManifestBuilder
-    /// Whether `base` or `defaults` came after resources that they apply to.
+    /// Whether `base` or `defaults` came after a resource to which it applies.
     private(set) var cameTooLate = false
     /// Whether a resource has been read, with or without errors.
     private var hasSeenResource = false

@@ -1,6 +1,8 @@
 internal import MirrorModel
 
-/// The next token of a JSON text; the tokenizer has the text of keys, strings and numbers.
+/// The next token of a JSON text.
+///
+/// The tokenizer, not the token, has the text of a key, string or number.
 enum JSONToken {
     case beginObject, endObject, beginArray, endArray
     case key, string, number
@@ -9,13 +11,13 @@ enum JSONToken {
     case end
 }
 
-/// A pull tokenizer over chunks of JSON text (RFC 8259), strict, with the place of every token.
+/// A strict pull tokenizer over chunks of JSON text (RFC 8259), with the place of every token.
 ///
-/// It checks everything that does not depend on the meaning of the text: grammar, UTF-8, duplicate
-/// keys, depth. A slip with a clear intention (a trailing comma, a comment) is logged and skipped,
-/// so that the same run finds the errors behind it.
+/// The tokenizer checks all rules that do not depend on the meaning of the text: grammar, UTF-8,
+/// duplicate keys, depth. An error with a clear intention (a trailing comma, a comment) is logged
+/// and skipped. So the same run finds the errors behind it.
 struct JSONTokenizer {
-    /// How many objects and arrays may be open at once.
+    /// The most objects and arrays that may be open at once.
     static let deepest = 64
     /// The greatest length of a string, key or number of a manifest in bytes.
     static let longestText = 1 << 20
@@ -29,7 +31,7 @@ struct JSONTokenizer {
     /// The greatest length of a string, key or number in bytes.
     private let longestText: Int
     private var chunk: [UInt8] = []
-    /// The offset in the text that the chunk begins at.
+    /// The offset in the text at which the chunk begins.
     private var chunkStart = 0
     /// The offset of the next byte in the chunk.
     private var at = 0
@@ -44,11 +46,11 @@ struct JSONTokenizer {
     private var containers: [UInt8] = []
     private var keys = OpenKeys()
     private var comma = TextPosition()
-    /// Where the last value ended.
+    /// The place at which the last value ended.
     private var valueEnd = TextPosition()
-    /// Where the last token begins; errors are reported there.
+    /// The place at which the last token begins. Errors are reported there.
     private(set) var start = TextPosition()
-    /// The offset in bytes that the last token begins at.
+    /// The offset in bytes at which the last token begins.
     private(set) var startOffset = 0
     /// The decoded text of the last key, string or number; valid UTF-8.
     private(set) var text: [UInt8] = []
@@ -96,7 +98,7 @@ struct JSONTokenizer {
         }
     }
 
-    /// Skips the value that begins with the token that was just returned.
+    /// Skips the value that begins with `token`, the token that `next` has just returned.
     mutating func skip(_ token: JSONToken) throws(DecodingStop) {
         switch token {
         case .beginObject, .beginArray:
@@ -296,7 +298,7 @@ extension JSONTokenizer {
             at: place)
     }
 
-    /// Takes a word, or else one character; returns at most 40 bytes of it.
+    /// Reads a word or one other character, for an error. Returns at most 40 bytes of it.
     private mutating func excerpt() throws(DecodingStop) -> String {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), text.count < 40 {
@@ -356,7 +358,7 @@ extension JSONTokenizer {
         continuations = 0
     }
 
-    /// Puts back a byte that was just taken.
+    /// Puts back the byte that was consumed last.
     private mutating func putBack(_ byte: UInt8) {
         if at > 0 {
             at -= 1
@@ -541,7 +543,7 @@ extension JSONTokenizer {
             throw fail(
                 "\(Quoted(string)) is not a JSON number; write digits without leading zeros or +")
         }
-        // Only a text with an exponent or of some hundred digits can be beyond a Double.
+        // Only a number with an exponent, or with some hundred digits, can exceed a Double.
         let mayNotFit = text.count > 300 || text.contains { $0 | 0x20 == UInt8(ascii: "e") }
         if mayNotFit, text.count > 2000 || Double(string)?.isFinite != true {
             report("the number \(Escaped(string, limit: 40)) does not fit")

@@ -9,7 +9,7 @@ package struct JSONTree: Sendable {
         case object([Member])
         case array([JSONTree])
         case string(String)
-        /// A number as it is written.
+        /// A number in the form in which the text has it.
         case number(String)
         case boolean(Bool)
         case null
@@ -61,16 +61,17 @@ package struct JSONTree: Sendable {
         positions = JSONTree.positions(in: value)
     }
 
-    /// The positions of an object's members by key; nil for few members, where a search is faster.
+    /// Returns the positions of an object's members by key.
     ///
     /// A decoder looks up each part of a document, so searches of a large object would take long.
+    /// Returns nil for few members, where a search is faster.
     private static func positions(in value: Value) -> [String: Int]? {
         guard case .object(let members) = value, members.count > 32 else { return nil }
         return Dictionary(
             members.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
     }
 
-    /// Reads the value that a token begins.
+    /// Reads the value that begins with a token.
     init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
         place = tokens.start
         switch token {

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// Metalink 4 (RFC 5854): each `file` is a resource, its `url`s are the sources.
+/// Reads Metalink 4 (RFC 5854): each `file` is a resource, and its `url`s are the sources.
 ///
 /// Elements that mirror does not use (metaurl, signature, location, identity …) are skipped, as the
-/// RFC asks of unknown elements. A source whose scheme mirror does not speak is skipped too, with a
-/// warning.
+/// RFC asks of unknown elements. A source with a scheme that mirror does not support is skipped
+/// too, with a warning.
 final class MetalinkDialect: XMLDialect {
     static let namespace = "urn:ietf:params:xml:ns:metalink"
 
@@ -133,7 +133,7 @@ final class MetalinkDialect: XMLDialect {
         builder.finish(draft)
     }
 
-    /// The algorithm that a `type` names (IANA's hash function textual names).
+    /// The algorithm that the element's `type` names (IANA's hash function textual names).
     private func algorithm(of element: XMLElement) -> DigestAlgorithm? {
         let name = element.attribute("type")?.value.lowercased() ?? ""
         return DigestAlgorithm(rawValue: name.split(separator: "-").joined())

@@ -9,9 +9,9 @@ final class XMLManifestDecoder: XMLDialect {
     private let hint: ListHint
     private var dialect: (any XMLDialect)?
     private var hasRoot = false
-    /// The notation; nil for a list.
+    /// The notation of the manifest. `nil` means that the document is a list.
     private(set) var notation: DecodedManifest.Notation?
-    /// The list; nil for a manifest.
+    /// The list of another program. `nil` means that the document is a manifest.
     private(set) var list: ListCollector?
 
     init(builder: ManifestBuilder, hint: ListHint) {
@@ -90,11 +90,11 @@ final class XMLManifestDecoder: XMLDialect {
     }
 }
 
-/// mirror's own vocabulary in XML: scalar keys are attributes, the others elements.
+/// Reads mirror's own vocabulary in XML: scalar keys are attributes, the others elements.
 final class XMLManifestDialect: XMLDialect {
     private enum Place {
         case manifest, defaults, resource, mirror, header, pieces, body, digest
-        /// Inside an element that is left to other programs, or that was refused as a whole.
+        /// Inside an element that belongs to other programs, or that was refused as a whole.
         case ignored
     }
 

@@ -4,8 +4,8 @@ internal import MirrorSystem
 
 /// A push parser over libxml2's SAX2 interface (xmlCreatePushParserCtxt, xmlParseChunk).
 ///
-/// A DOCTYPE is refused at its first event, before any declaration in it is read: no entity but the
-/// predefined ones can exist, so none can be expanded and nothing can be fetched. libxml2's own
+/// A DOCTYPE is refused at its first event, before any declaration in it is read. So only the
+/// predefined entities exist: no entity can be expanded, and nothing can be fetched. libxml2's own
 /// limits (10 MB for a text, XML_PARSE_HUGE is off) stay in force above the ones here.
 final class XMLPushParser {
     /// How many elements may be open at once.
@@ -17,7 +17,7 @@ final class XMLPushParser {
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
 
-    /// The tables of libxml2, which several threads must not make at once (xmlInitParser).
+    /// Makes the tables of libxml2, once, because several threads must not do so (xmlInitParser).
     static let prepareLibrary: Void = xmlInitParser()
 
     private let log: DiagnosticLog
@@ -153,7 +153,8 @@ final class XMLPushParser {
     }
 
     fileprivate func complain(_ error: xmlError) {
-        // Warnings are ignored. Complaints about namespaces are errors of a manifest all the same.
+        // Warnings are ignored. Complaints about namespaces are no warnings, but errors of a
+        // manifest.
         guard error.level.rawValue >= XML_ERR_ERROR.rawValue else { return }
         if error.code == XML_ERR_DOCUMENT_END.rawValue, !texts.isEmpty {
             stop(
@@ -171,8 +172,8 @@ final class XMLPushParser {
 
 // MARK: Places
 
-// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in its
-// input buffer, so the distance from the cursor back to them gives their line and column.
+// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in
+// its input buffer, so their distance from the cursor gives their line and column.
 
 extension XMLPushParser {
     /// The input buffer with libxml2's position in it.
@@ -195,9 +196,9 @@ extension XMLPushParser {
         return here
     }
 
-    /// The place of a byte in the input buffer; nil for bytes that lie elsewhere.
+    /// Returns the place of a byte in the input buffer.
     ///
-    /// Bytes lie elsewhere if a reference in them was replaced.
+    /// Returns nil if the byte lies elsewhere, because a reference in its text was replaced.
     private func place(of pointer: UnsafePointer<xmlChar>?) -> TextPosition? {
         guard let pointer, let input, let base = input.base, let cursor = input.cur,
             pointer >= base, pointer <= cursor
@@ -230,10 +231,10 @@ extension XMLPushParser {
         return TextPosition(line: line - lines, column: 1)
     }
 
-    /// The place of a byte in a text that was just read.
+    /// Returns the place of a byte in a text that was just read.
     ///
-    /// libxml2 hands over a text either before or after it moves its cursor behind the text. In
-    /// both cases its line number includes the lines of the text, except for a CDATA section at
+    /// libxml2 reports a text either before or after it moves its cursor behind the text. In both
+    /// cases its line number includes the lines of the text. The exception is a CDATA section at
     /// which the cursor still stands.
     private func place(
         of offset: Int, in text: UnsafeBufferPointer<UInt8>, isCDATA: Bool
@@ -380,7 +381,7 @@ private func complaint(user: UnsafeMutableRawPointer?, error: xmlErrorPtr?) {
 struct XMLElement {
     /// The name without prefix.
     let name: String
-    /// The namespace's name; nil when there is none.
+    /// The name of the namespace. `nil` means that the element has none.
     let namespace: String?
     /// The attributes by their names as written, with prefixes.
     ///
@@ -404,8 +405,8 @@ protocol XMLDialect: AnyObject {
 
 /// Finds a tag with too many attributes before libxml2 sees it.
 ///
-/// libxml2 compares each attribute of a tag, and each of its namespaces, with all before it, and
-/// reports the element afterwards. The tag need not be well-formed: then libxml2 refuses it.
+/// libxml2 compares each attribute and namespace of a tag with all before it, and reports the
+/// element only afterwards. The tag need not be well-formed, because libxml2 refuses such a tag.
 struct XMLAttributeLimit {
     private enum State {
         case text, opened, declaration, tag, value, comment, cdata, instruction, doctype
@@ -415,7 +416,7 @@ struct XMLAttributeLimit {
     private var state = State.text
     /// The mark that ends the value of an attribute.
     private var quote: UInt8 = 0
-    /// The last bytes, to find the end of a comment and the like, or what a declaration is.
+    /// The last bytes, which show where a comment ends, and which kind of declaration begins.
     private var recent: UInt64 = 0
     /// How many attributes the tag has so far.
     private var count = 0

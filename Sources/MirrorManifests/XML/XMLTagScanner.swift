@@ -2,8 +2,8 @@ internal import MirrorModel
 
 /// Walks over the tags of an XML text that is known to be well-formed and to have no DOCTYPE.
 ///
-/// It exists beside the parser because edits need the offset behind an attribute, which libxml2 does
-/// not give where it has replaced a reference in the value. A test holds its tags against libxml2's.
+/// Edits need the offset behind an attribute. The libxml2 parser does not give this offset if it
+/// has replaced a reference in the value. A test compares the scanner's tags with libxml2's.
 struct XMLTagScanner {
     /// A start tag, an end tag, or both in one.
     struct Tag {

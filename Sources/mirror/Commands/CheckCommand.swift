@@ -100,7 +100,7 @@ struct CheckReport {
     var error: MirrorError?
     /// The corrections that `--fix` made, or would make.
     var fixes: [Replacement] = []
-    /// Whether corrections were asked for.
+    /// Whether `--fix` was given and could do its work.
     var isFixed = false
     /// Whether the corrections were written.
     var isWritten = false
@@ -163,7 +163,7 @@ struct CheckReport {
 }
 
 extension CheckCommand {
-    /// Prints errors and warnings to standard error, and the verdict to standard output.
+    /// Prints errors and warnings to standard error, and the result to standard output.
     private func show(_ report: CheckReport) {
         if !report.fixes.isEmpty || report.isFixed {
             for fix in report.fixes { Console.output.line(line(for: fix, in: report)) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror jobs`: what runs for this user, as a list or as the live display of one run.
+/// `mirror jobs`: lists the runs and watches of this user, or shows one run live.
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",

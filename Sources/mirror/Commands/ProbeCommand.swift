@@ -54,7 +54,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
 }
 
 extension ProbeCommand {
-    /// Prints the reports to standard output, and what servers refused to standard error.
+    /// Prints the reports to standard output, and the servers' failures to standard error.
     private func show(_ reports: [ProbeReport]) {
         guard !output.json else {
             return Console.output.document { json in

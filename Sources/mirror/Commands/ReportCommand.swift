@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// `mirror report`: one page about the tree, its sources and its runs.
+/// `mirror report`: writes one page about the tree, its sources and its runs.
 struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "report",

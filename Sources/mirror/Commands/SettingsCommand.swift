@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror settings`: the options that a device sets once.
+/// `mirror settings`: shows and changes the options that apply to every command over a root.
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
@@ -190,7 +190,7 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try DeviceSettings.changing(root) { settings in
-            // A name that no verb has any more can still be removed.
+            // The name of an option that no longer exists can still be removed.
             guard settings[key] != nil else {
                 let names = settings.settings.map(\.name)
                 let nearest = NearestName.suggestion(for: key, among: names)

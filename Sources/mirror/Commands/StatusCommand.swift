@@ -4,7 +4,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror status`: shows what is in the tree, how fresh, how sure, and what needs attention.
+/// `mirror status`: shows each file's state, freshness and proof, and what needs attention.
 struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -183,7 +183,7 @@ private struct StatusOutput {
     /// Prints a line for a file.
     mutating func list(_ file: StoredFile) { lines.line(line(file)) }
 
-    /// Prints what is still in the buffer.
+    /// Prints the lines that are still in the buffer.
     mutating func flush() { lines.flush() }
 
     /// The last run that ended, if all files are counted. `nil` for a selection of files.
@@ -248,10 +248,12 @@ private struct StatusOutput {
     }
 }
 
-// What `mirror status` says of the totals, and of the files that need attention.
+// The words of `mirror status` for the totals, and for the files that need attention.
 
 extension TreeTotals {
-    /// The line of totals; `good` is the last run that ended well, `last` the last that ended.
+    /// Returns the line of totals.
+    ///
+    /// `good` is the last run that ended well. `last` is the last run that ended.
     func line(good: PastRun?, last: PastRun?, clock: LocalClock) -> String {
         var text = "\(Counted(files, "file")), \(ByteCount(bytes)): "
         text += facts(last: last).joined(separator: ", ") + "."

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror sync`: makes the tree match.
+/// `mirror sync`: makes the tree match its manifests.
 struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "sync",
@@ -101,7 +101,7 @@ struct SyncOptions {
         return arguments
     }
 
-    /// Which resources are selected, what state is assumed of them, and how much room there is.
+    /// The options of the plan: the selected resources, the assumed state, and the limits of space.
     var planOptions: PlanOptions {
         var options = selection.planOptions
         storage.apply(to: &options)

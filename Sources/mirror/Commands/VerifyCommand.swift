@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror verify`: reads every file again.
+/// `mirror verify`: reads every file again and compares its bytes.
 struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "verify",

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror watch`: keeps the tree right for as long as it runs.
+/// `mirror watch`: syncs whenever a file is due, until a signal ends it.
 struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -97,7 +97,7 @@ final class WatchLoop {
     /// A failure of the first sync ends the watch at once if no later sync can repair it. Such
     /// failures are wrong options, an invalid manifest and an unusable root.
     func run() async throws {
-        // From READY on, systemd may ask for a reload.
+        // The action must be set before READY, because systemd may then ask for a reload.
         Interruption.setHangUp { [sleep] in sleep.request() }
         service?.tell(.ready)
         defer {

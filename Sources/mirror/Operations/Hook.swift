@@ -88,7 +88,8 @@ struct Hook {
     private func end(_ pid: pid_t) {
         kill(-pid, SIGTERM)
         var info = siginfo_t()
-        // The program stays a zombie until the group is killed, so that its number is not used again.
+        // The program stays a zombie until the group is killed, so that no other process gets its
+        // number.
         for _ in 0..<(Hook.patience / 5) {
             let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0
             if isOver, info._sifields._kill.si_pid == pid { break }

@@ -29,7 +29,9 @@ extension ShowsProgress {
     var choices: any OutputChoices { output }
 }
 
-/// How much a command prints, and how; each verb offers only the options that apply to it.
+/// The options that decide how much a command prints, and how.
+///
+/// Each verb offers only the options that apply to it.
 protocol OutputChoices: Sendable {
     /// Whether JSON for scripts is written.
     var json: Bool { get }
@@ -74,10 +76,10 @@ extension ColorChoice {
 }
 
 extension DiagnosticText {
-    /// The form of the errors that end this command.
+    /// The form in which the errors that end this command are printed.
     static var ofErrors: DiagnosticText { on(.error, color: .ofCommand) }
 
-    /// The form for a console; a pipe gets lines of 100 columns.
+    /// Returns the form for a console. Lines for a pipe have 100 columns.
     static func on(_ console: Console, color: ColorChoice) -> DiagnosticText {
         DiagnosticText(
             style: TextStyle(isColored: color.applies(on: console)),
@@ -123,7 +125,7 @@ struct DetailOptions: ParsableArguments, OutputChoices {
     }
 }
 
-/// The output options of verbs that transfer.
+/// The output options of verbs that transfer files.
 struct OutputOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
@@ -146,7 +148,7 @@ extension OutputChoices {
     }
 }
 
-// What the help says of options that several verbs have.
+// The help texts of options that several verbs have.
 
 extension ArgumentHelp {
     static let json: ArgumentHelp = "Write JSON for scripts to standard output."

@@ -2,19 +2,20 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// The manifests that a command was given, read and checked against the options.
+/// The manifests that a command was given. They are read and checked against the options.
 struct ManifestArguments {
     static let help = ArgumentHelp(
         "A manifest, or a list as `mirror import` reads it: a path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
         valueName: "manifest")
 
     let locations: [String]
-    /// Whether mirror makes no request.
+    /// Whether mirror reads manifests with URLs from their last good copies, without a request.
     let isOffline: Bool
     /// Format and base for arguments that are lists.
     var lists: ImportOptions?
-    /// Whether each manifest must have a name, because files that it no longer names will be
-    /// removed.
+    /// Whether each manifest must have a name.
+    ///
+    /// Files that a manifest of this name no longer lists will be removed.
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
@@ -35,7 +36,9 @@ struct ManifestArguments {
         try await load(try sources(), fresh: [], in: session).manifests
     }
 
-    /// Reads manifests again. Those of the URLs in `fresh` come from their last good copies.
+    /// Reads manifests again.
+    ///
+    /// The manifests in `fresh` come from their last good copies, without a request.
     func load(
         _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
     ) async throws -> LoadedManifests {
@@ -90,7 +93,7 @@ extension LoadedManifests {
     }
 }
 
-/// How lists of other programs are read.
+/// The options for reading lists of other programs.
 struct ImportOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -6,7 +6,7 @@ extension ByteCount: ExpressibleByArgument {
     /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as a user would type it: `64MiB`.
+    /// The default in the form in which a user would type it: `64MiB`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
         let unit = units.first { bytes >= $0.0 && bytes % $0.0 == 0 }
@@ -33,7 +33,7 @@ extension DurationText: ExpressibleByArgument {
     /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as a user would type it: `5m`.
+    /// The default in the form in which a user would type it: `5m`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(86400, "d"), (3600, "h"), (60, "m")]
         let unit = units.first { seconds >= $0.0 && seconds % $0.0 == 0 }
@@ -98,7 +98,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// A default as a user would type it.
+    /// The default in the form in which a user would type it.
     var defaultValueDescription: String {
         switch self {
         case .number(let number): "\(number)"

@@ -2,7 +2,7 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// Standard output or standard error, written whole, line by line, from any task.
+/// Standard output or standard error. Any task may write whole lines to it.
 ///
 /// When the reader has gone (EPIPE), the output ends and the run continues: the tree matters more
 /// than the report. The console remembers any other failure, so that the run can report an
@@ -18,7 +18,7 @@ final class Console: Sendable {
 
     private let descriptor: Int32
     private let failure = Mutex<Int32>(0)
-    /// Whether lines begin with their priority, because the journal reads them.
+    /// Whether the journal reads the lines, so that each begins with its priority.
     private let isJournal: Bool
 
     init(descriptor: Int32, isJournal: Bool = false) {
@@ -43,7 +43,7 @@ final class Console: Sendable {
     /// Whether the console is a terminal.
     let isTerminal: Bool
 
-    /// Columns and rows of the terminal; 80 and 24 where it reports none.
+    /// The columns and rows of the terminal. They are 80 and 24 if the terminal reports no size.
     var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -57,7 +57,7 @@ final class Console: Sendable {
         write((isJournal ? Console.prioritized(text) : text) + "\n")
     }
 
-    /// Writes text as it is.
+    /// Writes text without a line break.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
     /// Writes a JSON document and a line break.
@@ -169,9 +169,9 @@ extension Console {
     }
 }
 
-/// Lines for standard output, written some 64 KiB at a time.
+/// A buffer of lines for standard output, which writes about 64 KiB at a time.
 ///
-/// A list of a million lines therefore does not make a million calls.
+/// So a list of a million lines does not make a million calls.
 struct LineBuffer {
     private let console: Console
     private var bytes: [UInt8] = []

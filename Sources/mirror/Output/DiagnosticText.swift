@@ -8,10 +8,10 @@ import MirrorModel
 /// values.
 struct DiagnosticText {
     let style: TextStyle
-    /// The columns of the output; a longer line is shown around its mark.
+    /// The columns of the output. Of a longer line, only the part around the mark is shown.
     let columns: Int
 
-    /// The diagnostic, its excerpt and its help, as lines.
+    /// Returns the diagnostic, its excerpt and its corrected line, as lines.
     func lines(for diagnostic: Diagnostic) -> [String] {
         let meaning: TextStyle.Meaning = diagnostic.severity == .error ? .failure : .warning
         var lines = [header(diagnostic, meaning)]

@@ -3,13 +3,13 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Shows a run while it goes: JSON lines for scripts, or a report with live progress for people.
+/// Shows a run under way: JSON lines for scripts, or a report with live progress for people.
 struct RunOutput {
-    /// How many failures people are shown one by one.
+    /// The most failures that are shown to people one by one.
     static let mostFailures = 50
 
     let options: any OutputChoices
-    /// Log, metrics and hooks; nil if none was requested.
+    /// The log, the metrics and the hooks. `nil` means that none was requested.
     var operations: RunOperations?
     /// Lets other processes follow and steer the run. `nil` means that they cannot.
     var responder: ControlResponder?
@@ -110,7 +110,7 @@ struct RunOutput {
         return "mirror: error: \(error.sentence.printable)"
     }
 
-    /// Shows a plan that finds nothing to do, in a root in which no run can begin.
+    /// Shows a plan without work, for a root in which no run can begin.
     func show(kept plan: Plan) {
         var summary = Summary()
         summary.root = plan.root
@@ -173,7 +173,9 @@ struct RunOutput {
         return operations
     }
 
-    /// Reports a failure before the run begins; `--json` prints a summary even then.
+    /// Calls `body`, and reports a failure before the run begins.
+    ///
+    /// With `--json`, the report is a summary.
     func reportingFailure(
         opening open: () throws -> MirrorSession, _ body: (MirrorSession) async throws -> Void
     ) async throws {
@@ -215,7 +217,7 @@ struct RunOutput {
         do {
             if options.json { try await tell(run) } else { try await report(run) }
         } catch {
-            // The summary has the error; rethrow it only if there is no summary.
+            // The summary has the error, so it is rethrown only if there is no summary.
             if !held.keep(error) { throw error }
         }
     }
@@ -230,7 +232,9 @@ struct RunOutput {
         }
     }
 
-    /// Sends an event to all followers of the run; the log gets the summary when it is complete.
+    /// Passes an event to the log, to the processes that follow the run, and to the observer.
+    ///
+    /// The log gets the summary later, when the summary is complete.
     private func note(_ event: Event) {
         if case .summary = event.body {} else { operations?.note(event) }
         responder?.note(event)

@@ -43,7 +43,7 @@ struct TerminalReport {
 }
 
 extension PlanTotals {
-    /// Steps that will change the tree, as far as the plan knows.
+    /// The number of steps that will change the tree, as far as the plan knows.
     fileprivate var changes: Int {
         steps.reduce(0) { sum, step in
             [.keep, .edited, .conflict].contains(step.key) ? sum : sum + step.value

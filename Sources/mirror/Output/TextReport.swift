@@ -23,8 +23,8 @@ struct TextReport {
         case .restart(let again) where !isQuiet:
             return (line(for: again, "starting over"), false)
         case .summary(let summary):
-            // A run that did not begin has nothing to count; its error is printed. One that was
-            // interrupted has one line, which `RunOutput` prints.
+            // A run that did not begin has nothing to count, and its error is printed. An
+            // interrupted run has one line, which `RunOutput` prints.
             let hasBegun = summary.error == nil || summary.resources > 0
             if summary.error?.code == .cancelled { return nil }
             return isQuiet || !hasBegun ? nil : (self.summary(summary), true)
@@ -142,7 +142,7 @@ struct TextReport {
         return text
     }
 
-    /// Seconds with one decimal, below a second with three.
+    /// Returns seconds with one decimal, or below a second with three.
     static func seconds(_ value: Double) -> String {
         let scale = value < 1 ? 1000.0 : 10.0
         return "\((value * scale).rounded() / scale) s"

@@ -7,7 +7,7 @@ import MirrorModel
 /// share a line. The total comes last and is always there.
 struct FrameLayout {
     var board = ProgressBoard()
-    /// Work before and after the transfers; nil while they run.
+    /// The work before and after the transfers. `nil` means that the transfers run.
     var stage: StageProgress?
     /// Seconds since the command began.
     var elapsed: Int64 = 0
@@ -226,7 +226,7 @@ struct FrameLayout {
     }
 }
 
-/// Progress for an output that rewrites nothing in place: a line now and then.
+/// Progress for an output that cannot rewrite lines in place: a new line now and then.
 extension FrameLayout {
     /// Returns the lines, which are not shortened to any width.
     func plainLines(now: Instant) -> [String] {
@@ -312,7 +312,7 @@ struct StageProgress: Sendable, Hashable {
 ///
 /// A host is forgotten once a transfer that waited for it makes progress, or ends.
 struct OutageNote {
-    /// The waits, by the paths of the transfers that wait.
+    /// For each transfer that waits, by path, the silent host and the end of the wait.
     private var waits: [String: (host: String, until: Instant)] = [:]
 
     /// Handles an event of the run.
@@ -337,7 +337,7 @@ struct OutageNote {
     func line(at now: Instant) -> String? {
         guard let next = waits.values.map(\.until).min() else { return nil }
         let hosts = Counted(Set(waits.values.map(\.host)).count, "host")
-        // Rounded up: mirror does not try the host before the time is over.
+        // The seconds are rounded up, because mirror does not try the host before the wait is over.
         let seconds = (next.milliseconds - now.milliseconds + 999) / 1000
         let then = seconds > 0 ? " in \(DurationText(seconds: seconds))" : ""
         return "no answer from \(hosts), trying again\(then)"

@@ -30,7 +30,7 @@ final class LiveDisplay: Sendable {
     private let state = Mutex(State())
     /// The meter to which the library's calls report their progress.
     let meter = ActivityMeter()
-    /// Whether standard error is a terminal that can go up a line.
+    /// Whether standard error is a terminal on which the cursor can go up a line.
     let isLive: Bool
 
     init() { isLive = Console.error.isTerminal && Console.canMoveCursor }

@@ -31,7 +31,7 @@ struct ProgressBoard: Sendable {
         var last = ""
         /// When the last file ended.
         var ended: Instant?
-        /// Files a second over the last seconds.
+        /// Files a second, measured over the last seconds.
         var rate = 0.0
         private var sample: (time: Instant, count: Int)?
 
@@ -174,11 +174,11 @@ struct ProgressBoard: Sendable {
 }
 
 extension ProgressBoard.Flight {
-    /// From this size on, in bytes, a transfer has a line of its own at once.
+    /// The size in bytes from which on a transfer has a line of its own at once.
     static let largeSize: Int64 = 4 << 20
     /// After this time, in milliseconds, every transfer has a line of its own.
     static let brief: Int64 = 1000
-    /// After so many milliseconds without a byte a transfer counts as stalled.
+    /// The milliseconds without a byte after which a transfer counts as stalled.
     static let stalls: Int64 = 5000
 
     /// Whether the transfer has a line of its own: it is large, takes long, or waits.
@@ -203,7 +203,7 @@ extension ProgressBoard.Flight {
 }
 
 extension PlanTotals {
-    /// Steps that change the tree and ask no server.
+    /// The number of steps that change the tree and ask no server.
     fileprivate var localSteps: Int {
         [Step.Kind.copy, .move, .remove].reduce(0) { $0 + (steps[$1] ?? 0) }
     }

@@ -4,7 +4,7 @@ import MirrorModel
 // The charts of a report about the last run.
 
 extension HTMLWriter {
-    /// The transfers of a run as bars over time, a lane for each host.
+    /// Writes the transfers of a run as bars over time, a lane for each host.
     mutating func timeline(of run: TreeReport.LoggedRun) {
         let timeline = run.transfers.timeline(lasting: run.length)
         let untimed = run.transfers.untimed
@@ -182,10 +182,10 @@ extension HTMLWriter {
     }
 }
 
-// The time axis of a chart. Pictures stretch with the page, so their texts are not in them.
+// The time axis of a chart. Pictures stretch with the page, so they contain no text.
 
 extension TimeAxis {
-    /// How wide pictures are in their own units.
+    /// The width of pictures in their own units.
     static let width: Int64 = 1000
 
     /// Returns the place of a time, in tenths of a unit from the left edge.
@@ -205,7 +205,7 @@ extension TimeAxis {
         }
     }
 
-    /// Writes what is below a picture, a label for each tick.
+    /// Writes a label for each tick below a picture.
     func labels(_ html: inout HTMLWriter) {
         html.element("div", ["class": "under", "aria-hidden": "true"]) { html in
             html.element("span", text: "")

@@ -3,8 +3,8 @@ import MirrorModel
 
 /// Writes HTML in the order of the calls.
 ///
-/// Names of elements and attributes are fixed in the program; every value and every text is escaped,
-/// so what a server or a manifest says can neither end an element nor begin one.
+/// Names of elements and attributes are fixed in the program, and every value and every text is
+/// escaped. So the words of a server or a manifest can neither end an element nor begin one.
 struct HTMLWriter {
     /// The bytes written so far.
     private(set) var bytes: [UInt8] = []
@@ -63,7 +63,7 @@ extension HTMLWriter {
         }
     }
 
-    /// The head of a table.
+    /// Writes the head of a table.
     mutating func heads(_ names: [(name: String, isNumber: Bool)]) {
         element("thead") { html in
             html.element("tr") { html in

@@ -3,8 +3,8 @@ import MirrorModel
 
 /// A report as one page of HTML: it loads nothing, runs nothing, and can be read on a phone.
 ///
-/// The page has a summary and sections, each written by a method. It is a function of the report
-/// and the clock.
+/// The page has a summary and sections, each written by a method. The page depends only on the
+/// report and the clock.
 struct ReportPage {
     let report: TreeReport
     let clock: LocalClock
@@ -24,7 +24,7 @@ struct ReportPage {
 
     private func head(_ html: inout HTMLWriter) {
         html.void("meta", ["charset": "utf-8"])
-        // Nothing is loaded and nothing runs, even if a text were taken for markup.
+        // The policy forbids loading and scripts, in case a text is ever taken for markup.
         html.void(
             "meta",
             [
@@ -225,7 +225,7 @@ extension ReportPage {
         }
     }
 
-    /// The manifests that the root remembers.
+    /// Writes the table of the manifests that the root remembers.
     private func manifests(_ html: inout HTMLWriter) {
         html.element("table", ["class": "cards"]) { html in
             html.element("caption", text: "Manifests that this root remembers")

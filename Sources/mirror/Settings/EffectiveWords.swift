@@ -9,7 +9,7 @@ import MirrorModel
 /// over `.mirror/settings.json`. An option that this verb lacks is no error, because other verbs
 /// have it.
 struct EffectiveWords {
-    /// An option that was added, and its words.
+    /// An option that the environment or a setting adds, and its words.
     struct Addition: Equatable {
         let name: String
         let words: [String]
@@ -41,7 +41,7 @@ struct EffectiveWords {
     }
 
     let additions: [Addition]
-    /// The words to parse.
+    /// The words that the parser gets.
     let words: [String]
 
     /// Adds the options that a command line does not set itself.
@@ -140,7 +140,7 @@ struct EffectiveWords {
             if word.hasPrefix("--") {
                 names.insert(String(word.dropFirst(2).prefix { $0 != "=" }))
             } else {
-                // Short flags may stand together.
+                // Several short flags may stand together in one word.
                 for option in verb?.options ?? [] {
                     if let short = option.short, word.dropFirst().contains(short) {
                         names.insert(option.name)
@@ -273,11 +273,11 @@ struct OptionCatalog {
     struct Option: Hashable {
         /// The long name, without dashes.
         let name: String
-        /// The short name, without its dash; nil where there is none.
+        /// The short name, without its dash. `nil` means that there is none.
         let short: String?
         let isFlag: Bool
         let isRepeating: Bool
-        /// The default, as the parser prints it; nil where there is none.
+        /// The default, as the parser prints it. `nil` means that there is none.
         let defaultValue: String?
     }
 
@@ -287,7 +287,7 @@ struct OptionCatalog {
         let words: [String]
         let options: [Option]
 
-        /// The option of a name.
+        /// The verb's option of this name.
         subscript(name: String) -> Option? { options.first { $0.name == name } }
     }
 
