@@ -181,7 +181,7 @@ struct ManifestDefaults {
 /// The manifest's base and defaults supply the values that a draft lacks.
 final class ResourceBuilder {
     let check: ValueCheck
-    /// The URL against which relative URLs are resolved.
+    /// The URL against which relative URLs are resolved. `nil` means that there is none.
     var base: SourceURL?
     var defaults = ManifestDefaults()
     /// Whether the text is a list of another program.

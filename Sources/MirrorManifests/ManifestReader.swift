@@ -59,11 +59,10 @@ extension DecodedManifest {
     }
 }
 
-/// Reads manifests:
+/// Reads manifests in JSON, XML and Metalink 4, and the lists of other programs, into one model.
 ///
-/// JSON, XML and Metalink 4 become one model, and so do the lists of other programs. The content
-/// decides the notation, not the name. A list may be compressed. Memory grows with the resources,
-/// by about 130 bytes for a pinned one, and not with the text.
+/// The content decides the notation, not the name. A list may be compressed. Memory grows with the
+/// resources, by about 130 bytes for a pinned one, and not with the text.
 public enum ManifestReader {
     /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
     ///
@@ -299,6 +298,8 @@ public enum ManifestOrigin: Sendable, Hashable {
     case url(SourceURL)
 
     /// The URL to which `base` is relative, or all URLs of a manifest without `base`.
+    ///
+    /// `nil` means standard input, which has no URL.
     var ownURL: SourceURL? {
         switch self {
         case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))

@@ -50,6 +50,8 @@ struct ResourcePlaces {
     /// The range between the brackets of the list; in XML, between the tags of the root.
     private(set) var inside = 0..<0
     /// The name of an XML root without an end tag. For such a root, `inside` is its `/>`.
+    ///
+    /// `nil` means that the root has an end tag, or that the manifest is JSON.
     private(set) var emptyRoot: String?
 
     /// Walks over a manifest in JSON.

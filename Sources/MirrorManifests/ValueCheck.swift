@@ -10,7 +10,7 @@ final class ValueCheck {
 
     init(log: DiagnosticLog, origin: ManifestOrigin) { (self.log, self.origin) = (log, origin) }
 
-    /// Returns the text of a value.
+    /// Returns the text of a value. Returns nil for any other type, which is logged.
     ///
     /// - Parameter isSecret: whether the value may be a secret, which no correction shows.
     func text(

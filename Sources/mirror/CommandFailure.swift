@@ -70,6 +70,8 @@ struct UsageError {
     }
 
     /// `Run 'mirror sync --help' …`, made from the last line of the parser's help.
+    ///
+    /// `nil` means that the parser's text has no such line.
     private var helpLine: String? {
         guard let line = fullText.split(separator: "\n").last,
             let (_, rest) = line.halves(around: "See '"),

@@ -16,7 +16,7 @@ import Synchronization
 /// reading a pipe; the command then has 2 s to end.
 final class Interruption: Sendable {
     private struct State {
-        /// The signal that ended the command.
+        /// The signal that ended the command; else nil.
         var received: Int32?
         /// The action on SIGHUP. `nil` means that SIGHUP ends the command.
         var hangUp: (@Sendable () -> Void)?

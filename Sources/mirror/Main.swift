@@ -157,7 +157,9 @@ extension CommandLine {
         return words.dropFirst().dropLast().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The kernel's copy of the words, with a NUL after each (proc(5), /proc/pid/cmdline).
+    /// Returns the kernel's copy of the words, with a NUL after each.
+    ///
+    /// The copy is /proc/self/cmdline (proc(5)). Returns nil if it cannot be opened.
     private static func kernelsCopy() -> [UInt8]? {
         guard let file = fopen("/proc/self/cmdline", "re") else { return nil }
         defer { fclose(file) }

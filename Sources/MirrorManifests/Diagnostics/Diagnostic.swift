@@ -20,7 +20,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let severity: Severity
     /// The wrong value, what is wrong with it, and the right form; without secrets.
     public let message: String
-    /// A remedy other than a change of the manifest.
+    /// A remedy other than a change of the manifest. `nil` means that there is none.
     public let remedy: Remedy?
     /// The column behind the marked text, in Unicode scalars from 1.
     ///

@@ -7,7 +7,7 @@ internal import MirrorModel
 /// key it cannot know.
 struct SecretMask {
     let kind: DiagnosedText.Kind
-    /// The JSON key that the next value belongs to.
+    /// The JSON key that the next value belongs to. `nil` means that the key is unknown.
     private var key: String?
     /// The last line, with a mark in place of each secret.
     private var masked: [Unicode.Scalar] = []

@@ -1,11 +1,10 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// An explicit list of conda:
+    /// An explicit list of conda: `@EXPLICIT`, then a package's URL on each line, with its digest.
     ///
-    /// `@EXPLICIT`, and the URL of a package on each line, with its digest. A `#` and an md5 or a
-    /// sha256 follow the URL. The algorithm's name may stand before the digest. conda-lock writes
-    /// Python packages as comments: `# pip NAME @ URL#sha256=…`.
+    /// A `#` and an md5 or a sha256 follow the URL. The algorithm's name may stand before the
+    /// digest. conda-lock writes Python packages as comments: `# pip NAME @ URL#sha256=…`.
     static var conda: ListKind {
         ListKind(
             "an explicit list of conda", "plain text", .text(read),

@@ -98,7 +98,7 @@ struct ForeignList: Sendable {
     /// The error message about a list of this kind.
     var refusal: String { "this is \(title), which mirror does not read: \(advice)" }
 
-    /// Returns the list that the first lines of a text identify.
+    /// Returns the list that the first lines of a text identify. Returns nil for other lines.
     static func shown(by lines: [ListLine]) -> ForeignList? {
         first { mark in
             guard case .lines(let starts) = mark else { return false }
@@ -106,24 +106,24 @@ struct ForeignList: Sendable {
         }
     }
 
-    /// Returns the list that the keys of an object in JSON identify.
+    /// Returns the list that the keys of an object in JSON identify. Returns nil for other keys.
     static func shown(by keys: Set<String>) -> ForeignList? {
         first { if case .keys(let marks) = $0 { keys.isSuperset(of: marks) } else { false } }
     }
 
-    /// Returns the list that the tables of a text in TOML identify.
+    /// Returns the list that the tables of a text in TOML identify. Returns nil for other tables.
     static func shown(byTables tree: JSONTree) -> ForeignList? {
         first { mark in
             if case .tables(let keys) = mark { keys.allSatisfy { tree[$0] != nil } } else { false }
         }
     }
 
-    /// Returns the list whose root element has this name.
+    /// Returns the list whose root element has this name. Returns nil for other names.
     static func shown(byRoot name: String) -> ForeignList? {
         first { if case .root(let root) = $0 { root == name } else { false } }
     }
 
-    /// Returns the list that begins with these bytes.
+    /// Returns the list that begins with these bytes. Returns nil for other bytes.
     static func shown(byStart bytes: [UInt8]) -> ForeignList? {
         first { mark in
             guard case .start(let starts) = mark else { return false }

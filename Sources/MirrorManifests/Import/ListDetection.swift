@@ -124,6 +124,8 @@ extension ListReader {
     }
 
     /// Returns the format of an array in JSON, by the first element that identifies a format.
+    ///
+    /// Returns nil if no element does.
     static func format(ofArray array: JSONTree) -> ListFormat? {
         let kinds = kinds
         for element in array.elements {

@@ -41,6 +41,8 @@ struct ListKind {
     let reader: Reader
     let evidence: [Evidence]
     /// Returns the base of the names in a list that came from this URL.
+    ///
+    /// Returns nil if the URL gives no base.
     let base: (SourceURL) -> SourceURL?
     /// Returns the name of a list that came from this URL.
     ///

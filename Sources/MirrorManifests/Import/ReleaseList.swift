@@ -138,6 +138,6 @@ extension SourceURL {
     /// The name of a list at this URL: the folders of its release.
     ///
     /// Each release of an archive has an InRelease, and each component a Packages. So the name of
-    /// the file is not enough.
+    /// the file is not enough. `nil` means that the URL shows no release.
     var nameOfRelease: String? { beside("./")?.foldersOfRelease?.joined(separator: "-") }
 }

@@ -72,6 +72,8 @@ extension ListKind {
     private static let ownIndexOption = "--index-url"
 
     /// The index that the list itself names: `--index-url URL`, `--index-url=URL` or `-i URL`.
+    ///
+    /// Returns nil if the list names no index.
     private static func ownIndex(in lines: [[ListWord]]) -> SourceURL? {
         for line in lines {
             guard let first = line.first?.value else { continue }

@@ -95,10 +95,12 @@ extension ListKind {
         return (String(name).trimmed, line.word(size))
     }
 
-    /// Returns the file that a line names, with its digest.
+    /// Returns the file that a line names, with its digest. Returns nil for other lines.
     private static func sum(in line: ListLine) -> ListEntry? { plain(line) ?? tagged(line) }
 
-    /// Reads `HEX  NAME` or `HEX *NAME`. A backslash before `HEX` means that the name has escapes.
+    /// Reads `HEX  NAME` or `HEX *NAME`. Returns nil for other lines.
+    ///
+    /// A backslash before `HEX` means that the name has escapes.
     private static func plain(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
@@ -110,7 +112,7 @@ extension ListKind {
         return sum(algorithm, hex, name, isEscaped: isEscaped, line)
     }
 
-    /// Reads `SHA256 (NAME) = HEX`, or openssl's `SHA256(NAME)= HEX`.
+    /// Reads `SHA256 (NAME) = HEX`, or openssl's `SHA256(NAME)= HEX`. Returns nil for other lines.
     private static func tagged(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
@@ -127,6 +129,8 @@ extension ListKind {
     }
 
     /// Reads a line with a digest that mirror does not compute, such as `BLAKE2b (NAME) = HEX`.
+    ///
+    /// Returns nil for other lines.
     private static func otherSum(in line: ListLine) -> (kind: String, name: ListWord)? {
         if let (hex, rest) = line.text.halves(atFirst: " "), hex.utf8.count == 56,
             Hex.decode(hex.utf8) != nil

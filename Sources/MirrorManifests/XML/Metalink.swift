@@ -134,6 +134,8 @@ final class MetalinkDialect: XMLDialect {
     }
 
     /// The algorithm that the element's `type` names (IANA's hash function textual names).
+    ///
+    /// `nil` means that mirror does not know this name.
     private func algorithm(of element: XMLElement) -> DigestAlgorithm? {
         let name = element.attribute("type")?.value.lowercased() ?? ""
         return DigestAlgorithm(rawValue: name.split(separator: "-").joined())

@@ -32,7 +32,9 @@ final class XMLManifestDecoder: XMLDialect {
         if dialect == nil { throw .refused }
     }
 
-    /// Returns the encoding that an XML declaration names. Returns nil if it is UTF-8 or ASCII.
+    /// Returns the encoding that an XML declaration names.
+    ///
+    /// Returns nil if it is UTF-8 or ASCII, or if the text names none.
     private static func otherEncoding(_ chunk: [UInt8]) -> String? {
         let head = String(decoding: chunk.prefix(200), as: UTF8.self)
         guard let end = head.firstRange(of: "?>"), let mark = head.firstRange(of: "encoding"),

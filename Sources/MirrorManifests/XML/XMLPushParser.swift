@@ -390,7 +390,7 @@ struct XMLElement {
     let attributes: [(name: String, text: Located<String>)]
     let place: TextPosition
 
-    /// The value of an attribute without a namespace.
+    /// The value of an attribute without a namespace. `nil` means that it is missing.
     func attribute(_ name: String) -> Located<String>? {
         attributes.first { $0.name == name }?.text
     }

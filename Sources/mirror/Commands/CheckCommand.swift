@@ -96,7 +96,7 @@ struct CheckReport {
     var diagnostics: [Diagnostic] = []
     /// The number of further errors and warnings.
     var omitted = 0
-    /// The error of a manifest that cannot be read, or is refused as a whole.
+    /// The error of a manifest that cannot be read, or is refused as a whole; else nil.
     var error: MirrorError?
     /// The corrections that `--fix` made, or would make.
     var fixes: [Replacement] = []

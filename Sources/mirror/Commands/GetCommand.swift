@@ -92,7 +92,7 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
 private struct Arrivals {
     var targets: Set<Target> = []
     var root = ""
-    /// The error about the first file that the run left out.
+    /// The error about the first file that the run left out; else nil.
     var refusal: MirrorError?
 
     mutating func note(_ event: Event) {
@@ -130,7 +130,7 @@ struct FetchWork {
     var hasOtherResults = false
     /// Whether a folder that is no root becomes one when manifests are given.
     var makesRoot = true
-    /// Receives every event of the run.
+    /// Receives every event of the run, if it is not nil.
     var observer: (@Sendable (Event) -> Void)?
 
     /// Calls `body` with the session, the manifests and the output of the run.

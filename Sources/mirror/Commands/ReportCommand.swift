@@ -93,7 +93,7 @@ extension ReportCommand {
     ///
     /// xdg-open passes the page to a browser and ends, or becomes the process of the browser.
     private static let opener = "xdg-open"
-    /// Milliseconds in which the program can fail; after that, the page counts as shown.
+    /// Milliseconds in which the program may fail. After this time, the page counts as shown.
     private static let patience = 2000
 
     /// Opens a file in a browser.

@@ -115,7 +115,7 @@ final class WatchLoop {
         }
     }
 
-    /// Sends systemd signs of life during a sync.
+    /// Sends systemd signs of life during a sync. Returns nil if systemd expects none.
     ///
     /// They come from Swift's runtime, which also does the sync. So they stop if the runtime hangs.
     private func beat() -> Task<Void, Never>? {

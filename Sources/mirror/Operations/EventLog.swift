@@ -10,7 +10,7 @@ final class EventLog {
     private let path: String
     private let format: LogFormat
     private var descriptor: Int32
-    /// The `errno` of the first write that failed.
+    /// The `errno` of the first write that failed. `nil` means that none failed.
     private(set) var failure: Int32?
 
     /// Takes a descriptor that `open` returned, and closes it in the end.

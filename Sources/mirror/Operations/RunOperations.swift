@@ -14,7 +14,7 @@ final class RunOperations: Sendable {
         var failed: [String] = []
         var failures: [FailureCode: Int] = [:]
         var run = ""
-        /// Why the log could not be opened, if the run goes on without it.
+        /// Why the log could not be opened, if the run goes on without it; else nil.
         var refusal: String?
     }
 

@@ -11,7 +11,7 @@ struct ManifestArguments {
     let locations: [String]
     /// Whether mirror reads manifests with URLs from their last good copies, without a request.
     let isOffline: Bool
-    /// Format and base for arguments that are lists.
+    /// Format and base for arguments that are lists. `nil` for verbs without these options.
     var lists: ImportOptions?
     /// Whether each manifest must have a name.
     ///

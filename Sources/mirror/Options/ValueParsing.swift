@@ -66,7 +66,7 @@ extension ListFormat: ExpressibleByArgument {}
 extension ExportFormat: ExpressibleByArgument {}
 
 extension ListenAddress: ExpressibleByArgument {
-    /// Reads the argument of an option.
+    /// Reads the argument of an option. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(argument) }
 
     /// The address, for the help.
@@ -87,7 +87,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
     /// A number that mirror itself chooses.
     case auto
 
-    /// Reads a number of at least 1, or `auto`.
+    /// Reads a number of at least 1, or `auto`. Returns nil for any other text.
     init?(argument: String) {
         if argument == "auto" {
             self = .auto

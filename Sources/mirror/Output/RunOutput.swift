@@ -351,6 +351,8 @@ final class HeldSummary: Sendable {
     func await(_ run: Run) { self.run.withLock { $0 = run } }
 
     /// Returns the known end of the run, for a command that no longer waits for the summary.
+    ///
+    /// Returns nil if nothing is known of the end.
     func takeEarly() -> End? {
         take() ?? run.withLock { $0 }?.earlySummary.map { End(event: $0) }
     }

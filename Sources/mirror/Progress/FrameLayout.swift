@@ -178,6 +178,8 @@ struct FrameLayout {
     }
 
     /// Returns the share that is done: by bytes if all sizes are known, else by number of files.
+    ///
+    /// Returns nil if there is nothing to do.
     private func share(_ done: Int, _ all: Int, isLocal: Bool) -> Double? {
         let totals = board.totals
         if !isLocal, totals.unknownSizes == 0, totals.expectedBytes > 0 {
@@ -275,10 +277,12 @@ struct StageProgress: Sendable, Hashable {
     /// Milliseconds since the work began.
     var milliseconds: Int64 = 0
 
-    /// Bytes a second since the work began.
+    /// Bytes a second since the work began. `nil` in the first half second, and before any byte.
     var rate: Int64? { perSecond(activity.bytes) }
 
     /// Seconds until the work ends: by bytes if all are known, else by the number of files.
+    ///
+    /// `nil` means that the time cannot be estimated.
     var secondsLeft: Int64? {
         if let total = activity.totalBytes, total > 0 {
             return seconds(Double(total - activity.bytes), of: activity.bytes)

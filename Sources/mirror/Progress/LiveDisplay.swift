@@ -15,7 +15,7 @@ final class LiveDisplay: Sendable {
 
     private struct State {
         var board = ProgressBoard()
-        /// The work that is no transfer, and when it began.
+        /// The work that is no transfer, and when it began. `nil` means that there is no such work.
         var stage: (key: String, began: ContinuousClock.Instant)?
         var style = TextStyle()
         /// `isOn`: the command shows progress.

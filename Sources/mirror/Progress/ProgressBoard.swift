@@ -29,7 +29,7 @@ struct ProgressBoard: Sendable {
         var count = 0
         /// The path of the last file.
         var last = ""
-        /// When the last file ended.
+        /// When the last file ended. `nil` means that no file has ended.
         var ended: Instant?
         /// Files a second, measured over the last seconds.
         var rate = 0.0
@@ -61,7 +61,7 @@ struct ProgressBoard: Sendable {
     /// When the copies, moves and removals began: with the run.
     private var localBegan: Instant?
     private(set) var failed = 0
-    /// When the last event came.
+    /// When the last event came. `nil` means that no event has come.
     private(set) var heard: Instant?
     private var begun = 0
     /// Whether the summary of the run has come.

@@ -189,7 +189,7 @@ extension ReportPage {
 }
 
 extension TreeReport {
-    /// The last run that has an end.
+    /// The last run that has an end. `nil` means that no run has one.
     var lastEnded: PastRun? { runs.first { $0.summary != nil } }
 
     /// Whether the newest run has no end.

@@ -287,7 +287,7 @@ struct OptionCatalog {
         let words: [String]
         let options: [Option]
 
-        /// The verb's option of this name.
+        /// The verb's option of this name. `nil` means that the verb has no such option.
         subscript(name: String) -> Option? { options.first { $0.name == name } }
     }
 
@@ -318,6 +318,8 @@ struct OptionCatalog {
     }
 
     /// Returns the verb at the beginning of a command line: the longest that its words name.
+    ///
+    /// Returns nil if the command line begins with no verb.
     func verb(of words: [String]) -> Verb? {
         verbs.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
     }
