@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Makes one model of the values that the decoders of all notations read.
+/// Makes one manifest of the values that the decoders of all notations read.
 ///
 /// A decoder passes key, value and place. `ValueCheck` alone decides whether a value is right, and
 /// words the error and the correction. The builder leaves out a resource with errors, and reading
@@ -11,14 +11,14 @@ final class ManifestBuilder {
     private static let manyResources = 8192
 
     let check: ValueCheck
-    /// Knows base and defaults, and makes each resource.
+    /// Knows the base and the defaults, and makes each resource.
     let resourceBuilder: ResourceBuilder
     private var name: Located<String>?
-    /// The name of a text that gives itself none; nil stands for the stem of its file's name.
+    /// The name for a text that has none of its own. `nil` means the stem of its file's name.
     var nameByPlace: String?
     private var isAtomic = false
     var resources = ResourceTable()
-    /// Whether the resources are known to be one tree.
+    /// Whether the resources are known to form one tree, so that they need no check.
     private var isTree = false
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
@@ -28,7 +28,9 @@ final class ManifestBuilder {
 
     var log: DiagnosticLog { check.log }
 
-    /// A builder for a second reading, which knows base and defaults from the first.
+    /// Returns a builder for a second reading, with the base and the defaults of the first.
+    ///
+    /// The log is cleared, because the second reading finds the same errors.
     func again() -> ManifestBuilder {
         log.clear()
         let builder = ManifestBuilder(log: log, origin: check.origin)
@@ -97,10 +99,10 @@ final class ManifestBuilder {
         if resourceBuilder.complete(draft), draft.isSound { resources.append(draft.resource) }
     }
 
-    /// Takes all resources, which are one tree.
+    /// Sets all resources, which form one tree.
     func take(tree: ResourceTable) { (resources, isTree) = (tree, true) }
 
-    /// The manifest as a whole; its errors are in the log.
+    /// Returns the manifest as a whole. Its errors are in the log.
     func finish() -> Manifest {
         if name == nil, check.origin == .standardInput {
             log.error(
@@ -109,7 +111,7 @@ final class ManifestBuilder {
                     ? "a list on standard input has no name; read it from a file"
                     : "a manifest on standard input needs a name; add \"name\"")
         }
-        // The plan needs the order again.
+        // The paths are sorted once, because the plan needs the same order.
         resources.rememberOrder()
         var manifest = Manifest(
             name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
@@ -126,7 +128,9 @@ final class ManifestBuilder {
         return manifest
     }
 
-    /// As `Manifest.flaws`; a second thread looks for a part of them in a long manifest.
+    /// Does the same as `Manifest.flaws`.
+    ///
+    /// In a long manifest, a second thread does part of the work.
     private func flaws(of manifest: Manifest) -> [ManifestRuleError] {
         guard manifest.resources.count >= ManifestBuilder.manyResources else {
             return manifest.flaws()
@@ -165,20 +169,24 @@ struct ManifestDefaults {
         }
     }
 
-    /// The flaw with a suggestion for the folder, without the name that stood in for a file's.
+    /// Removes the stand-in file name `/x` from the suggested folder.
     private func ofFolder(_ flaw: TargetError.Reason) -> TargetError.Reason {
         guard case .outsideAreas(let suggestion?) = flaw else { return flaw }
         return .outsideAreas(suggestion: String(suggestion.dropLast(2)))
     }
 }
 
-/// Makes resources of drafts: what a draft leaves open, the manifest's base and defaults say.
+/// Makes resources of drafts.
+///
+/// The manifest's base and defaults supply the values that a draft lacks.
 final class ResourceBuilder {
     let check: ValueCheck
-    /// The URL against which relative URLs are resolved.
+    /// The URL against which relative URLs are resolved. `nil` means that there is none.
     var base: SourceURL?
     var defaults = ManifestDefaults()
-    /// Whether the text is a list of another program, whose doubts are counted by their kind.
+    /// Whether the text is a list of another program.
+    ///
+    /// Doubts about a list are counted by their kind.
     var isList = false
 
     init(_ check: ValueCheck) {
@@ -186,8 +194,9 @@ final class ResourceBuilder {
         base = check.origin.ownURL
     }
 
-    /// Completes the resource of a draft; false if that is impossible, and then the log has the
-    /// reason.
+    /// Completes the resource of a draft.
+    ///
+    /// Returns false if the resource is unusable; the log then has the reason.
     func complete(_ draft: ResourceDraft) -> Bool {
         guard let text = draft.url else {
             if !draft.hasURL {
@@ -207,20 +216,21 @@ final class ResourceBuilder {
         return true
     }
 
-    /// Sets what depends on the URL and on the values for every resource.
+    /// Sets the values that depend on the URL and on the defaults.
     private func fill(
         _ resource: inout Resource, from url: SourceURL,
         _ mirrors: [(url: SourceURL, draft: MirrorDraft)], of draft: ResourceDraft
     ) {
         let headers = defaults.headers.elements.overlaid(with: draft.headers.elements)
         resource.primary = Source(url: url, headers: headers)
-        // Sources with one URL and the same headers of their own inherit the same others.
+        // Two sources with one URL and the same own headers also inherit the same headers, so one
+        // of them is dropped.
         var known: Set<Source> = mirrors.isEmpty ? [] : [Source(url: url)]
         for mirror in mirrors {
             let own = mirror.draft.headers.elements
             guard known.insert(Source(url: mirror.url, headers: own)).inserted else { continue }
-            // The resource's headers may hold a token for its own origin, so other origins do not
-            // get them.
+            // The resource's headers may hold a token for its own origin, so mirrors of other
+            // origins do not get them.
             let inherited = mirror.url.origin == url.origin ? headers : []
             if !own.isEmpty,
                 !check.canInherit(inherited.count, "headers", at: mirror.draft.place)

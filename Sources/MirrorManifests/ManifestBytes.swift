@@ -1,14 +1,14 @@
 internal import Glibc
 internal import MirrorModel
 
-/// The bytes of a manifest, a chunk at a time; they can be read a second time.
+/// The bytes of a manifest, in chunks, which can be read a second time.
 ///
 /// Readers share one object: the bytes that a pipe gave to the first reader are kept for the next.
 /// Every chunk but the last is full, even if a pipe gives few bytes at a time.
 final class ManifestBytes {
-    /// The length of a chunk.
+    /// The length of a chunk in bytes.
     let chunkSize: Int
-    /// The length of the first chunk, which always suffices to tell notation and encoding.
+    /// The length of the first chunk, which is always enough to detect notation and encoding.
     var firstChunkSize: Int { max(chunkSize, 256) }
 
     private enum Store {
@@ -20,7 +20,7 @@ final class ManifestBytes {
     }
 
     private let store: Store
-    /// Hears up to which offset the bytes were read.
+    /// Called with the offset up to which the bytes have been read.
     private let hasRead: (Int) -> Void
     private var kept: [UInt8] = []
     private var offset = 0
@@ -43,16 +43,16 @@ final class ManifestBytes {
         kept = bytes
     }
 
-    /// Returns to the beginning.
+    /// Makes `next` begin again with the first chunk.
     func rewind() { offset = 0 }
 
-    /// The same bytes, from the beginning.
+    /// The same bytes; `next` begins again with the first chunk.
     var rewound: ManifestBytes {
         rewind()
         return self
     }
 
-    /// Replaces a chunk by the next one; it is empty at the end.
+    /// Replaces a chunk by the next one. The chunk is empty at the end of the text.
     func next(_ chunk: inout [UInt8]) throws(DecodingStop) {
         chunk.removeAll(keepingCapacity: true)
         switch store {
@@ -70,8 +70,9 @@ final class ManifestBytes {
         hasRead(offset)
     }
 
-    /// At most so many bytes at an offset, without a change of what comes next; nil if they cannot be
-    /// read.
+    /// Returns at most `count` bytes at an offset, without a change of what `next` reads.
+    ///
+    /// Returns nil if the bytes cannot be read.
     func piece(at offset: Int, count: Int) -> [UInt8]? {
         switch store {
         case .file(let descriptor, let start):
@@ -118,20 +119,21 @@ final class ManifestBytes {
 
 /// Strict UTF-8 over chunks (Unicode, Table 3-7), with the place of the first bad byte.
 ///
-/// libxml2 takes a text with bad bytes for Latin-1 in some releases and repairs it in others.
+/// The check precedes libxml2, which reads a text with bad bytes as Latin-1 in some releases and
+/// repairs it in others.
 struct UTF8Check {
     private var missing = 0
     private var range: ClosedRange<UInt8> = 0x80...0xBF
     private var line = 1
     private var column = 1
 
-    /// Whether a character is begun and not ended.
+    /// Whether the last byte leaves a character incomplete.
     var isInside: Bool { missing > 0 }
 
     /// The place of the character that the check has reached.
     var position: TextPosition { TextPosition(line: line, column: column) }
 
-    /// Checks a chunk; returns the number of its bytes before the first bad one.
+    /// Checks a chunk. Returns the number of bytes before the first bad one.
     mutating func advance(over chunk: [UInt8]) -> Int {
         for (at, byte) in chunk.enumerated() {
             if missing > 0 {
@@ -154,8 +156,9 @@ struct UTF8Check {
         return chunk.count
     }
 
-    /// How many bytes follow the first one of a character, and the range of the next one; nil if no
-    /// character of several bytes begins with it.
+    /// Returns how many bytes follow a character's first byte, and the range of the second byte.
+    ///
+    /// Returns nil if no character of several bytes begins with this byte.
     static func continuation(of lead: UInt8) -> (count: Int, range: ClosedRange<UInt8>)? {
         switch lead {
         case 0xC2...0xDF: (1, 0x80...0xBF)

@@ -1,9 +1,9 @@
 public import MirrorModel
 
-/// Changes a manifest's text only where an edit asks for it.
+/// Changes a manifest's text only where an edit asks for a change.
 ///
-/// `ResourcePlaces` finds the places. The decoders then check the result: the new text is read again,
-/// and must have the values of the old text and the new ones.
+/// `ResourcePlaces` finds the places. The decoders then read the new text again. The result must
+/// have the new values, and otherwise the values of the old text.
 package struct ManifestEdit {
     package let bytes: [UInt8]
     package let decoded: DecodedManifest
@@ -18,7 +18,9 @@ package struct ManifestEdit {
         (self.label, self.origin) = (label, origin)
     }
 
-    /// The manifest in a changed text; nil if the text is none, or has another notation or name.
+    /// Reads the manifest in a changed text.
+    ///
+    /// Returns nil if the text is no manifest, or has another notation or name.
     func again(_ text: [UInt8]) -> Manifest? {
         guard let again = try? ManifestReader.read(text, label: label, origin: origin),
             again.notation == decoded.notation, again.manifest.name == decoded.manifest.name
@@ -26,10 +28,10 @@ package struct ManifestEdit {
         return again.manifest
     }
 
-    /// Whether the first resources of a changed manifest are those of the old one at some positions.
+    /// Whether the first resources of a changed manifest are the old ones at some positions.
     ///
-    /// - Parameter change: changes the old resource as it was meant to be; it gets its position and the
-    ///   new one.
+    /// - Parameter change: changes an old resource to what it should be now. It gets the resource's
+    ///   position and the resource of the changed manifest.
     func isSame(
         _ positions: [Int], in manifest: Manifest,
         _ change: (_ position: Int, _ wanted: inout Resource, _ found: Resource) -> Void = {
@@ -46,7 +48,7 @@ package struct ManifestEdit {
         }
     }
 
-    /// The error about a list, which is imported and not written.
+    /// The error about an edit of a list, which can be imported but not changed.
     var isList: MirrorError {
         MirrorError(
             .manifestInvalid,
@@ -54,7 +56,7 @@ package struct ManifestEdit {
         )
     }
 
-    /// The error about a text whose places were not found.
+    /// The error about a text in which the places of the resources were not found.
     var unsafe: MirrorError {
         MirrorError(
             .manifestInvalid,
@@ -65,22 +67,23 @@ package struct ManifestEdit {
 
 /// The values that a resource gains in the text of its manifest.
 package struct PinnedValues: Hashable {
-    /// The size in bytes; nil if it stays as it is declared.
+    /// The size in bytes. `nil` means that the declared size stays.
     package var size: Int64?
-    /// The digest in hexadecimal digits; nil if it stays as it is declared.
+    /// The digest in hexadecimal digits. `nil` means that the declared digest stays.
     package var sha256: String?
 
-    /// Takes both as they are.
+    /// Takes a size and a digest.
     package init(size: Int64? = nil, sha256: String? = nil) {
         (self.size, self.sha256) = (size, sha256)
     }
 }
 
 extension ManifestEdit {
-    /// The text with other sizes and digests; the keys of `values` are the resources' positions.
+    /// Returns the text with other sizes and digests.
     ///
-    /// A value that is declared already is replaced; one that is not stands behind the `url`. Throws
-    /// `MirrorError` with `manifestInvalid` if the text cannot be edited.
+    /// The keys of `values` are resources' positions. A declared value is replaced. A value that is
+    /// not declared is inserted behind the `url`. Throws `MirrorError` with `manifestInvalid` if
+    /// the text cannot be edited.
     package func text(pinning values: [Int: PinnedValues]) throws -> [UInt8] {
         let changes: [TextChange]
         switch decoded.notation {
@@ -156,7 +159,7 @@ extension ManifestEdit {
 }
 
 extension ManifestEdit {
-    /// The text of a manifest that has nothing but some entries.
+    /// Returns the text of a new manifest that has only these entries.
     package static func text(
         named name: String, _ entries: [NewEntry], isXML: Bool = false
     ) -> [UInt8] {
@@ -174,10 +177,10 @@ extension ManifestEdit {
         return text + "\n  ]\n}\n".utf8
     }
 
-    /// The text with more entries behind the others.
+    /// Returns the text with more entries behind the others.
     ///
-    /// Throws `MirrorError` with `manifestInvalid` for a Metalink, for an entry that the manifest cannot
-    /// have beside the others, and if the text cannot be edited.
+    /// Throws `MirrorError` with `manifestInvalid` for a Metalink and if the text cannot be edited.
+    /// An entry that the manifest cannot have beside the others throws this error too.
     package func text(adding entries: [NewEntry]) throws -> [UInt8] {
         let change: TextChange
         switch decoded.notation {
@@ -201,9 +204,10 @@ extension ManifestEdit {
         return text
     }
 
-    /// The text without the entries at some positions of the manifest.
+    /// Returns the text without the entries at some positions of the manifest.
     ///
-    /// Throws `MirrorError` with `manifestInvalid` for a Metalink, and if the text cannot be edited.
+    /// Throws `MirrorError` with `manifestInvalid` for a Metalink, and if the text cannot be
+    /// edited.
     package func text(removing positions: Set<Int>) throws -> [UInt8] {
         let changes: [TextChange]
         switch decoded.notation {
@@ -280,7 +284,9 @@ extension ManifestEdit {
 // MARK: Removals
 
 extension ManifestEdit {
-    /// Takes an entry out together with the comma behind it; the last ones with the comma before them.
+    /// Removes each entry with the comma behind it.
+    ///
+    /// The last entries are removed with the comma before them.
     private func removals(
         _ positions: Set<Int>, fromJSON places: ResourcePlaces
     ) -> [TextChange] {
@@ -296,7 +302,7 @@ extension ManifestEdit {
         }
     }
 
-    /// Takes an element out together with the white space before it on its line.
+    /// Removes an element with the white space before it on its line.
     private func removals(
         _ positions: Set<Int>, fromXML places: ResourcePlaces
     ) -> [TextChange] {
@@ -314,14 +320,14 @@ extension NewEntry {
     }
 }
 
-/// A resource that is written into a manifest: where the file goes, and where it comes from.
+/// A resource to write into a manifest: where the file goes, and where it comes from.
 public struct NewEntry: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The source, as it is to be written.
+    /// The source, in the form in which the manifest gets it.
     public var url: SourceURL
 
-    /// Takes both.
+    /// Takes a target and a source.
     public init(target: Target, url: SourceURL) {
         self.target = target
         self.url = url

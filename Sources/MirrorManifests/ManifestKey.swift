@@ -1,13 +1,13 @@
 internal import MirrorModel
 
-/// The keys of a manifest, one enumeration for each place that has keys.
+/// The keys of one kind of place in a manifest, such as a resource or a header.
 protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
-    /// The name of the place in errors.
+    /// The name of this kind of place in errors.
     static var place: String { get }
 }
 
 extension ManifestKey {
-    /// The key with these bytes as its name; nil where there is none.
+    /// Returns the key with these bytes as its name. Returns nil if there is no such key.
     ///
     /// Making a `String` of each key would take a tenth of the time of reading a long manifest.
     static func named(_ name: [UInt8]) -> Self? {
@@ -41,7 +41,9 @@ enum PiecesKey: String, ManifestKey {
 }
 
 extension ManifestKey {
-    /// The key that is meant beyond doubt: the same one in another case.
+    /// Returns the key that is meant beyond doubt: the same one in another case.
+    ///
+    /// Returns nil if there is no such key.
     static func correction(of key: String) -> String? {
         allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
     }
@@ -56,7 +58,7 @@ extension ManifestKey {
 }
 
 extension String {
-    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    /// Whether other programs own a key: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
     var isForeignKey: Bool {
         hasPrefix("x-") || self == "$schema" || hasPrefix("xmlns") || hasPrefix("xsi:")
     }
@@ -65,11 +67,11 @@ extension String {
 // MARK: The names that other tools give to the keys of a resource
 
 extension ResourceKey {
-    /// The key that a foreign name means; nil when the name means none.
+    /// Returns the key that a foreign name means. Returns nil if the name is unknown.
     ///
     /// - Parameters:
     ///   - name: the name as written, in any case.
-    ///   - value: the value as written, where it is a text: a digest's length says which one it is.
+    ///   - value: the value as written, if it is a text. A digest's length gives its algorithm.
     static func meant(by name: String, _ value: String?) -> String? {
         let name = name.lowercased()
         if digestNames.contains(name) { return digestKey(of: value ?? "") }
@@ -107,11 +109,11 @@ extension ResourceKey {
     }
 }
 
-/// A value as written, before the rules of its key are applied.
+/// A value in the form in which the text has it, before its key's rules are applied.
 enum WrittenValue {
     /// A JSON string.
     case string(String)
-    /// A JSON number, its text.
+    /// The text of a JSON number.
     case number(String)
     case boolean(Bool)
     case null

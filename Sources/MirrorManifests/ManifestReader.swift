@@ -19,22 +19,22 @@ public struct DecodedManifest: Sendable {
     public let notation: Notation?
     /// The format of the list; nil if the text is a manifest.
     public let list: ListFormat?
-    /// The doubts about it, such as weak digests; at most 20.
+    /// The warnings about the manifest, such as weak digests; at most 20.
     public let warnings: [Diagnostic]
     /// How many more warnings there are.
     public let omittedWarnings: Int
-    /// The entries of a list that were not taken, in the order of the list; none of a manifest.
+    /// The entries that were left out of a list, in the order of the list. Empty for a manifest.
     public var leftOut: [LeftOutEntry] { manifest.leftOut }
-    /// In how many pages a list came.
+    /// The number of pages in which a list came.
     package var pages = 1
     /// The further documents that a list consists of; empty if it is complete.
     package var parts: [ListPart] = []
-    /// The hint that it was read with, without a base that no file needed.
+    /// The hint with which the text was read, without a base that no file needed.
     package let hint: ListHint
 }
 
 extension DecodedManifest {
-    /// A part of a list that has nothing but an entry that is left out.
+    /// Makes a part of a list that has only one entry, which is left out.
     package init(leavingOut name: String, _ reason: String) {
         var manifest = Manifest(name: "list", resources: [])
         manifest.leftOut = [LeftOutEntry(name, reason, line: 0, column: 0)]
@@ -43,7 +43,7 @@ extension DecodedManifest {
             hint: ListHint())
     }
 
-    /// Adds the page at which a document goes on.
+    /// Adds the next page of a document to the parts.
     package mutating func goOn(at next: SourceURL, _ part: ListPart? = nil) {
         switch part {
         case .folder(var folder)?:
@@ -59,10 +59,10 @@ extension DecodedManifest {
     }
 }
 
-/// Reads manifests: JSON, XML and Metalink 4 become one model, and so do the lists of other programs.
+/// Reads manifests in JSON, XML and Metalink 4, and the lists of other programs, into one model.
 ///
-/// The content decides the notation, not the name. A list may be compressed. Memory grows with the resources, by about 130
-/// bytes for a pinned one, and not with the text.
+/// The content decides the notation, not the name. A list may be compressed. Memory grows with the
+/// resources, by about 130 bytes for a pinned one, and not with the text.
 public enum ManifestReader {
     /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
     ///
@@ -71,8 +71,8 @@ public enum ManifestReader {
     ///   - label: the name of the manifest in diagnostics.
     ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
     ///     relative.
-    ///   - hint: what is known of a list besides its text; a manifest needs none.
-    ///   - hasRead: hears after each chunk how many bytes of the text were read.
+    ///   - hint: knowledge about a list that its text does not have; a manifest needs none.
+    ///   - hasRead: called after each chunk with the number of bytes that have been read.
     /// - Throws: `ManifestError` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
         descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
@@ -83,14 +83,14 @@ public enum ManifestReader {
             hint)
     }
 
-    /// Reads bytes that are in memory; see the other form.
+    /// Reads bytes that are in memory. Parameters and errors are those of the other `read`.
     public static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
         try read(ManifestBytes(bytes), label: label, origin: origin, hint)
     }
 
-    /// Reads bytes that are in memory, and keeps more errors than people would read.
+    /// Reads bytes that are in memory, and keeps up to `mostErrors` errors.
     package static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, mostErrors: Int
     ) throws -> DecodedManifest {
@@ -98,7 +98,7 @@ public enum ManifestReader {
             ManifestBytes(bytes), label: label, origin: origin, ListHint(), mostErrors: mostErrors)
     }
 
-    /// Reads bytes that are in memory in chunks; their length does not change the result.
+    /// Reads bytes that are in memory, in chunks. The length of a chunk does not change the result.
     package static func read(
         _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin,
         hint: ListHint = ListHint()
@@ -129,7 +129,7 @@ public enum ManifestReader {
         try bytes.next(&firstChunk)
         let notation = ManifestNotation(
             firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize)
-        // What an index lacks is told at the place where the list names it.
+        // An error about a page of a package index is reported where the list names the project.
         if case .project? = lists.hint.part {
             builder.log.text = nil
         } else {
@@ -178,8 +178,9 @@ public enum ManifestReader {
 
     /// Reads JSON, and reads it again if `base` or `defaults` came after resources.
     ///
-    /// JSON gives the order of keys no meaning, and no resource may be kept until the end. So the
-    /// second reading begins with the base and the defaults that the first one found.
+    /// In JSON the order of keys has no meaning, and the decoder keeps no unfinished resource until
+    /// the end. So the second reading begins with the base and the defaults that the first one
+    /// found.
     private static func decodeJSON(
         _ bytes: ManifestBytes, _ builder: ManifestBuilder
     ) throws(DecodingStop) -> ManifestBuilder {
@@ -211,7 +212,7 @@ public enum ManifestReader {
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
         var manifest = builder.finish()
         manifest.leftOut = list.leftOut
-        // A list has no name in it; its place gives it one, by which it owns its files.
+        // A list has no name of its own. Its place gives the name under which it owns its files.
         manifest.name = manifest.owner
         guard builder.log.errorCount == 0 else { throw .refused }
         let warnings = builder.log.warnings
@@ -233,9 +234,10 @@ enum ManifestNotation {
     case compressed(Compression)
     case unknown(String)
 
-    /// Looks at the first chunk, which may be the whole text.
+    /// Detects the notation by the first chunk, which may be the whole text.
     ///
-    /// The decoders report the errors in it, except in a text that neither of them reads.
+    /// The decoders report the errors in a text. A text that no decoder reads has its error in
+    /// `unknown`.
     init(_ chunk: [UInt8], isWhole: Bool) {
         if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
             self = .unknown(UTF8Check.message(about: "UTF-16"))
@@ -260,7 +262,7 @@ enum ManifestNotation {
         }
     }
 
-    /// How the text is divided into words; nil if it is not a text.
+    /// How the text is divided into words. `nil` means that it is no text.
     var textKind: DiagnosedText.Kind? {
         switch self {
         case .json: .json
@@ -270,14 +272,14 @@ enum ManifestNotation {
         }
     }
 
-    /// Whether a text begins as pages do.
+    /// Whether a text begins like a page of HTML.
     private static func isHTML(_ text: ArraySlice<UInt8>) -> Bool {
         let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
         return ["<!doctype html", "<html", "<head", "<title", "<pre", "<h1", "<body"]
             .contains { start.hasPrefix($0) }
     }
 
-    /// Whether a bracket opens a table's header and not an array.
+    /// Whether a `[` opens a table of TOML and not an array of JSON.
     private static func isTOML(_ text: ArraySlice<UInt8>) -> Bool {
         let name = text.drop { $0 == UInt8(ascii: "[") || $0 == 0x20 }
         return name.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
@@ -286,7 +288,7 @@ enum ManifestNotation {
 
 /// The place that a manifest comes from.
 ///
-/// It decides which sources the manifest may name, and to which URL its URLs are relative.
+/// The origin decides which sources the manifest may name, and to which URL its URLs are relative.
 public enum ManifestOrigin: Sendable, Hashable {
     /// A file; its folder is the base, and it may name `file:` sources.
     case file(path: String)
@@ -295,7 +297,9 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// An http or https URL, which is the base; no `file:` sources, no passwords in URLs.
     case url(SourceURL)
 
-    /// The URL against which a `base` is resolved, or any URL if there is no `base`.
+    /// The URL to which `base` is relative, or all URLs of a manifest without `base`.
+    ///
+    /// `nil` means standard input, which has no URL.
     var ownURL: SourceURL? {
         switch self {
         case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))
@@ -304,10 +308,10 @@ public enum ManifestOrigin: Sendable, Hashable {
         }
     }
 
-    /// Whether the manifest was written on this machine, as far as that shows.
+    /// Whether the manifest is a file, and so was probably written on this machine.
     package var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// Whether it is a URL that ends in a slash, as that of a directory listing does.
+    /// Whether the origin is a URL that ends in a slash, as that of a directory listing does.
     var isFolder: Bool {
         if case .url(let url) = self { url.path.utf8.last == UInt8(ascii: "/") } else { false }
     }
@@ -315,7 +319,7 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// Whether the manifest belongs to another party, because it came by URL.
     var isRemote: Bool { if case .url = self { true } else { false } }
 
-    /// The file's name, or that at the end of the URL; nil when there is none.
+    /// The name of the file, or the name at the end of the URL. `nil` means that there is no name.
     var listName: String? {
         switch self {
         case .file(let path): path.parts(at: "/").last.map(String.init)
@@ -324,7 +328,9 @@ public enum ManifestOrigin: Sendable, Hashable {
         }
     }
 
-    /// The file's name without its extension; nil when there is none.
+    /// The file's name without its extension, or the host of a URL without a name.
+    ///
+    /// `nil` means that there is no name.
     var stem: String? {
         var name = listName
         if case .url(let url) = self { name = name ?? url.host }

@@ -2,7 +2,7 @@ public import MirrorModel
 
 /// Writes manifests: one model becomes JSON, XML or Metalink 4.
 ///
-/// If the text is read again, the model is the same. Defaults are merged, URLs are absolute (except
+/// Reading the text again makes the same model. Defaults are merged, URLs are absolute (except
 /// `file:` URLs below the manifest's folder), and notes are gone. Memory does not grow with the
 /// manifest.
 public struct ManifestWriter: Sendable {
@@ -12,18 +12,18 @@ public struct ManifestWriter: Sendable {
     ///
     /// A POST is never left out.
     public var isLossy = false
-    /// The absolute path of the folder that the text will lie in; nil when it is not known.
+    /// The absolute path of the folder of the new text. `nil` means that it is not known.
     public var folder: String?
-    /// The name in diagnostics of the manifest that is written: the one that it was read from.
+    /// The manifest's name in diagnostics: the name of the text from which it was read.
     public var label: String
 
-    /// A writer that refuses values that the notation cannot express.
+    /// Makes a writer that refuses values that the notation cannot express.
     public init(_ notation: DecodedManifest.Notation, label: String) {
         self.notation = notation
         self.label = label
     }
 
-    /// Finds values that the notation cannot express; returns the warnings, at most 20.
+    /// Finds values that the notation cannot express. Returns the warnings, at most 20.
     ///
     /// Throws `ManifestError`, which names each resource and key.
     @discardableResult
@@ -34,7 +34,9 @@ public struct ManifestWriter: Sendable {
         return log.warnings
     }
 
-    /// Checks, then writes chunks of about 64 KiB; a refusal comes before the first of them.
+    /// Checks the manifest, then writes chunks of about 64 KiB.
+    ///
+    /// The check throws before the first chunk is written.
     public func write(_ manifest: Manifest, to sink: ([UInt8]) throws -> Void) throws {
         try check(manifest)
         let base = folder.flatMap { SourceURL(folder: $0) }
@@ -45,14 +47,16 @@ public struct ManifestWriter: Sendable {
         }
     }
 
-    /// The length in bytes from which on written text is passed on, so that memory never holds all of it.
+    /// The length in bytes from which on text is passed to the sink.
+    ///
+    /// So memory never holds the whole text.
     private static let chunkSize = 64 << 10
 
     /// Writes a text a resource at a time.
     ///
     /// - Parameters:
-    ///   - start: what stands before the resources.
-    ///   - end: what stands behind them.
+    ///   - start: the text before the resources.
+    ///   - end: the text behind the resources.
     ///   - add: appends a resource.
     static func write(
         _ manifest: Manifest, from start: [UInt8] = [], to sink: ([UInt8]) throws -> Void,
@@ -143,7 +147,9 @@ extension ManifestWriter {
 }
 
 extension DecodedManifest.Notation {
-    /// The notation that a file's extension stands for: json, xml, meta4 or metalink; else nil.
+    /// Finds the notation by a file's extension: json, xml, meta4 or metalink.
+    ///
+    /// Returns nil for any other extension.
     public init?(fileName: String) {
         guard let dot = fileName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         switch fileName[fileName.utf8.index(after: dot)...].lowercased() {
@@ -156,16 +162,16 @@ extension DecodedManifest.Notation {
 }
 
 extension Resource {
-    /// The refresh of a resource whose manifest does not declare one.
+    /// The refresh that readers assume for a resource whose manifest declares none.
     var assumedRefresh: Refresh { pin != nil ? .never : .always }
 
-    /// The headers that a mirror must declare to get those that it has; nil if none would do.
+    /// Returns the headers that a mirror must declare so that it gets the headers it has.
     ///
     /// A mirror of the primary source's origin inherits its headers, and can replace but not remove
-    /// them.
+    /// them. Returns nil if no declaration gives these headers.
     func ownHeaders(of source: Source) -> [HeaderField]? {
         guard primary.url.origin == source.url.origin else { return source.headers }
-        // What it inherits stands before its own, in the order that it has in the primary source.
+        // Inherited headers stand before the mirror's own, in the order of the primary source.
         var inherited = 0
         for field in primary.headers
         where inherited < source.headers.count && source.headers[inherited] == field {
@@ -185,7 +191,7 @@ struct NotationCheck {
     let isLossy: Bool
     let log: DiagnosticLog
 
-    /// Checks everything that the notation might not express; the log has the result.
+    /// Checks all values that the notation might not express. The result is in the log.
     func check(_ manifest: Manifest) {
         let top = TextPosition()
         if let name = manifest.name {
@@ -237,7 +243,9 @@ struct NotationCheck {
         return keys
     }
 
-    /// Checks that a resource named by the server has the name in its URL until then.
+    /// Checks that a file that the server will name has its URL's name until then.
+    ///
+    /// The notation cannot express any other name.
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
         let url = resource.primary.url

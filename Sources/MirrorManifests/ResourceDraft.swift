@@ -8,25 +8,25 @@ struct Located<Value> {
 
 /// A resource while its keys are read, in any order.
 ///
-/// A key with a wrong value is logged and leaves no value behind.
+/// A key with a wrong value is logged, and then counts as missing.
 final class ResourceDraft {
-    /// Where the resource begins.
+    /// The place at which the resource begins.
     let place: TextPosition
     let check: ValueCheck
-    /// How many errors there were before it.
+    /// The number of errors in the log before this resource.
     private let errorsBefore: Int
-    /// What the keys say that stand for themselves.
+    /// The values of the keys that need no other key.
     var resource: Resource
     var path: Located<String>?
     var url: Located<String>?
-    /// Whether there is a `url`, even with an unusable value: then it is not reported as missing.
+    /// Whether the resource has a `url`, even an unusable one, so that none is reported as missing.
     var hasURL = false
     var mirrors: [MirrorDraft] = []
     private(set) var digests: [Located<Digest>] = []
     private(set) var pieces: Located<Pieces>?
     var method: Located<String>?
     var body: Located<Template>?
-    /// Whether there is a body, even with an unusable value: then it is not reported as missing.
+    /// Whether the resource has a body, even an unusable one, so that none is reported as missing.
     var hasBody = false
     var refresh: Refresh?
     var headers = HeaderList()
@@ -41,7 +41,7 @@ final class ResourceDraft {
         errorsBefore = check.log.errorCount
     }
 
-    /// Whether nothing was wrong with the resource so far.
+    /// Whether the resource has had no error so far.
     var isSound: Bool { check.log.errorCount == errorsBefore }
 
     /// Sets a digest that is written in hexadecimal digits.
@@ -52,7 +52,7 @@ final class ResourceDraft {
         add(digest, at: place)
     }
 
-    /// Adds a digest; two of one algorithm must be equal.
+    /// Adds a digest. Two digests of one algorithm must be equal.
     func add(_ digest: Digest, at place: TextPosition) {
         let other = digests.first { $0.value.algorithm == digest.algorithm }
         if let other {
@@ -64,7 +64,7 @@ final class ResourceDraft {
         digests.append(Located(value: digest, place: place))
     }
 
-    /// Takes over pieces that have been read.
+    /// Sets the pieces from their draft, unless the draft has errors.
     func finish(_ pieces: PiecesDraft) {
         guard let value = pieces.value else { return }
         self.pieces = Located(value: value, place: pieces.place)
@@ -82,13 +82,13 @@ final class MirrorDraft {
     }
 }
 
-/// Pieces while their keys are read; there can be very many.
+/// The pieces of a resource while their keys are read. There can be very many pieces.
 final class PiecesDraft {
     let place: TextPosition
     private let check: ValueCheck
     private var length: Int64?
     private var packed: [UInt8] = []
-    /// Whether no digest of a piece was wrong so far.
+    /// Whether every digest of a piece was valid so far.
     var isSound = true
 
     init(at place: TextPosition, _ check: ValueCheck) { (self.place, self.check) = (place, check) }
@@ -107,7 +107,7 @@ final class PiecesDraft {
         packed += digest.bytes
     }
 
-    /// The pieces; nil if something is wrong with them, which is logged.
+    /// The pieces. `nil` means that they have an error, which is in the log.
     var value: Pieces? {
         guard isSound else { return nil }
         guard let length, length > 0 else {

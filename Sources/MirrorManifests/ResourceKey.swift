@@ -8,8 +8,7 @@ enum ResourceKey: String, ManifestKey {
     case method, body, headers, priority, executable, optional, urgent, tags
     static let place = "a resource"
 
-    /// The keys whose values Metalink has a place for, or which are refused there in words of their
-    /// own.
+    /// The keys that Metalink can express, or that have an error message of their own for Metalink.
     static let inMetalink: Set<ResourceKey> = [
         .path, .url, .mirrors, .size, .sha512, .sha256, .sha1, .md5, .integrity, .pieces, .method,
         .body,
@@ -61,23 +60,24 @@ extension ResourceDraft {
 }
 
 extension ResourceKey {
-    /// A value as each notation writes it in its own way.
+    /// A value that each notation writes in its own way.
     enum Written {
         case text(String)
         case number(Int64)
         case flag
         case words([String])
         case body(String)
-        /// Sources beside the primary one, with the headers that they do not inherit.
+        /// The sources other than the primary one, with the headers that they do not inherit.
         case mirrors([(url: String, headers: [HeaderField])])
         case headers([HeaderField])
         case pieces(Pieces)
     }
 
-    /// The value that a resource has for the key; nil where it is the one that a reader assumes.
+    /// Returns the value of this key for a resource.
     ///
-    /// The model already has merged defaults and absolute URLs, so writing it needs neither `defaults`
-    /// nor `base`. Reading the text again makes the same model.
+    /// Returns nil if a reader assumes the same value. The model already has merged defaults and
+    /// absolute URLs, so writing it needs neither `defaults` nor `base`. Reading the text again
+    /// makes the same model.
     ///
     /// - Parameter folder: the folder to which the URLs of files in it are relative.
     func written(of resource: Resource, from folder: SourceURL?) -> Written? {
@@ -97,7 +97,7 @@ extension ResourceKey {
         case .sha512, .sha256, .sha1, .md5:
             resource.digests.first { $0.algorithm.rawValue == rawValue }.map { .text($0.hex) }
         case .integrity:
-            // For a digest that has no key.
+            // Only a digest that has no key of its own needs `integrity`.
             resource.digests.first { ResourceKey(rawValue: $0.algorithm.rawValue) == nil }
                 .map { .text($0.integrity) }
         case .pieces: resource.pieces.map { .pieces($0) }

@@ -5,13 +5,15 @@ struct TextChange {
     let range: Range<Int>
     let text: [UInt8]
 
-    /// Takes a range, which is empty for an addition, and what it becomes.
+    /// Takes a range and its replacement. The range is empty for an addition.
     init(_ range: Range<Int>, _ text: some Sequence<UInt8>) {
         self.range = range
         self.text = Array(text)
     }
 
-    /// The bytes with all changes made; they are in the order of the text and do not overlap.
+    /// Returns the bytes with all changes made.
+    ///
+    /// The changes must be in the order of the text, and must not overlap.
     static func apply(_ changes: [TextChange], to bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count + changes.reduce(0) { $0 + $1.text.count })
@@ -27,17 +29,17 @@ struct TextChange {
 
 /// Where the resources of a manifest's text are, as offsets in bytes.
 ///
-/// The text was read without errors before, so the walk over it is simpler than the decoders. A
+/// The text was read without errors before, so reading it here is simpler than in the decoders. A
 /// caller that changes the text reads it again afterwards.
 struct ResourcePlaces {
-    /// A resource, and the keys of its own.
+    /// The place of a resource, with the places of its own keys.
     struct Place {
-        /// From its first byte to behind its last one.
+        /// The range from the resource's first byte to behind its last one.
         var range: Range<Int>
         var keys: [String: Key] = [:]
     }
 
-    /// A key with its value, which has its quotes.
+    /// A key and the range of its value, which has its quotes.
     struct Key {
         let start: Int
         let value: Range<Int>
@@ -45,9 +47,11 @@ struct ResourcePlaces {
 
     /// The resources, in the order of the text.
     private(set) var resources: [Place] = []
-    /// The list without its ends; in XML, what is between the root's tags.
+    /// The range between the brackets of the list; in XML, between the tags of the root.
     private(set) var inside = 0..<0
-    /// The name of an XML root that has no end tag yet, whose `/>` is `inside`.
+    /// The name of an XML root without an end tag. For such a root, `inside` is its `/>`.
+    ///
+    /// `nil` means that the root has an end tag, or that the manifest is JSON.
     private(set) var emptyRoot: String?
 
     /// Walks over a manifest in JSON.
@@ -117,7 +121,9 @@ struct ResourcePlaces {
 
 /// The white space between the parts of a manifest, so that additions get the same form.
 extension [UInt8] {
-    /// The line end and the indentation before an offset; nil if its line has other text before it.
+    /// Returns the line end and the indentation before an offset.
+    ///
+    /// Returns nil if the line has other text before the offset.
     func lineStart(before offset: Int) -> ArraySlice<UInt8>? {
         var start = offset
         while start > 0, self[start - 1] == 0x20 || self[start - 1] == 0x09 { start -= 1 }
@@ -127,7 +133,7 @@ extension [UInt8] {
         return self[start..<offset]
     }
 
-    /// The line end and the indentation of the line that an offset is in.
+    /// Returns the line end and the indentation of the line that has the offset.
     func lineStart(around offset: Int) -> [UInt8] {
         let start = self[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
         let indentation = self[start...].prefix { $0 == 0x20 || $0 == 0x09 }

@@ -1,17 +1,17 @@
 public import MirrorModel
 
-/// Replaces `${NAME}` with values, each only for origins that it was granted to.
+/// Replaces `${NAME}` with its value, for the granted origins only.
 ///
 /// The whole manifest is checked before the first request, so that filling in values does not fail
-/// later. Values are never printed, and neither is anything that is made from them.
+/// later. Values, and texts made from them, are never printed.
 package struct SecretExpansion: Sendable {
     private let grants: [Grant]
     private let values: [String: String]
 
     /// Looks up the granted names: in the environment, else as a file in the credentials folder.
     ///
-    /// - Parameter credential: the content of `$CREDENTIALS_DIRECTORY/NAME`, nil if there is none;
-    ///   a line break at its end is left out.
+    /// - Parameter credential: returns the content of `$CREDENTIALS_DIRECTORY/NAME`, or nil if
+    ///   there is no such file. A line break at its end is left out.
     package init(
         grants: [Grant], environment: [String: String],
         credential: (String) -> String? = { _ in nil }
@@ -29,10 +29,10 @@ package struct SecretExpansion: Sendable {
 
     /// Checks every use of a name in a manifest.
     ///
-    /// - Parameter onlyOrigins: the origin of each name that was granted without one; all manifests
-    ///   of a run share it.
-    /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty,
-    ///   or is meant for another origin.
+    /// - Parameter onlyOrigins: for each name that was granted without an origin, the one that gets
+    ///   it. All manifests of a run share this.
+    /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty, or
+    ///   is meant for another origin.
     package func check(
         _ manifest: Manifest, label: String, isLocal: Bool,
         onlyOrigins: inout [String: Origin]
@@ -49,20 +49,22 @@ package struct SecretExpansion: Sendable {
         if let refusal = log.refusal { throw refusal }
     }
 
-    /// The headers of a source with values filled in; the manifest has been checked.
+    /// Returns the headers of a source with values filled in. The manifest has been checked.
     package func headers(of source: Source) -> [(name: String, value: String)] {
         source.headers.compactMap { field in
             fill(field.value, for: source.url.origin).map { (field.name, $0) }
         }
     }
 
-    /// The body of a request to a source with values filled in; nil for a GET.
+    /// Returns the body of a request to a source with values filled in. Returns nil for a GET.
     package func body(of method: RequestMethod, for source: Source) -> [UInt8]? {
         guard case .post(let body) = method else { return nil }
         return fill(body, for: source.url.origin).map { Array($0.utf8) }
     }
 
-    /// Fills in values; nil if one is not granted to an origin, even if the check was left out.
+    /// Fills in values.
+    ///
+    /// Returns nil if a value is not granted to the origin, even if the check was left out.
     private func fill(_ template: Template, for origin: Origin) -> String? {
         template.filled { name in
             let isGranted = grants.contains {
@@ -86,9 +88,9 @@ private struct SecretCheck {
     let grants: [Grant]
     let values: [String: String]
     let allowsBareGrants: Bool
-    /// Uses that have been checked, so that a million resources with one header make one error.
+    /// The uses that have been checked, so that a million resources with one header make one error.
     private var seen: Set<Use> = []
-    /// The one origin that a name without an origin in its grant goes to.
+    /// For each name whose grant has no origin, the one origin that gets the value.
     private(set) var onlyOrigins: [String: Origin]
 
     private struct Use: Hashable {
@@ -132,7 +134,9 @@ private struct SecretCheck {
         }
     }
 
-    /// The flaw of a use, and the grants, `NAME@ORIGIN`, that would permit it.
+    /// Returns why a use is wrong, and the grants `NAME@ORIGIN` that would permit it.
+    ///
+    /// Returns nil if the use is permitted.
     private mutating func flaw(of use: Use) -> (words: String, grants: [String])? {
         let exact = "\(use.name)@\(use.origin)"
         let own = grants.filter { $0.name == use.name }
@@ -171,9 +175,9 @@ private struct SecretCheck {
 public struct Grant: Sendable, Hashable {
     /// The name in `${NAME}`.
     public let name: String
-    /// The origin that may get the value; nil permits any, as long as there is only one.
+    /// The origin that may get the value. `nil` permits any origin, as long as there is only one.
     ///
-    /// Nil works only for a manifest on this machine.
+    /// `nil` works only for a manifest on this machine.
     public let origin: Origin?
 
     /// Takes a name and an origin as they are.
@@ -184,7 +188,7 @@ public struct Grant: Sendable, Hashable {
 
     /// Reads `NAME`, or `NAME@ORIGIN`.
     ///
-    /// - Throws: `MirrorError` with the code `usage` when it is not of that form.
+    /// - Throws: `MirrorError` with the code `usage` if the text has another form.
     public init(_ text: String) throws(MirrorError) {
         let halves = text.parts(at: "@", most: 2, keepingEmpty: true)
         let name = halves.first.map(String.init) ?? ""

@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Checks the values that a text gives to keys, and makes them what they stand for.
+/// Checks the values that a text gives to keys, and converts them to their types.
 ///
 /// If a value is wrong, a check logs the error with its correction, and returns nil, false or an
 /// empty list. No check knows which resource the value is for.
@@ -10,6 +10,8 @@ final class ValueCheck {
 
     init(log: DiagnosticLog, origin: ManifestOrigin) { (self.log, self.origin) = (log, origin) }
 
+    /// Returns the text of a value. Returns nil for any other type, which is logged.
+    ///
     /// - Parameter isSecret: whether the value may be a secret, which no correction shows.
     func text(
         _ value: WrittenValue, _ key: String, at place: TextPosition, isSecret: Bool = false
@@ -65,7 +67,7 @@ final class ValueCheck {
         return false
     }
 
-    /// A size or a length: a whole number that is not negative.
+    /// Returns a size or a length: a whole number that is not negative.
     func size(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
         guard let number = integer(value, key, at: place) else { return nil }
         if let flaw = ManifestRules.flaw(ofBytes: number) {
@@ -75,7 +77,7 @@ final class ValueCheck {
         return number
     }
 
-    /// A digest that is written in hexadecimal digits.
+    /// Returns a digest that is written in hexadecimal digits.
     func digest(
         _ algorithm: DigestAlgorithm, _ value: WrittenValue, _ key: String, at place: TextPosition
     ) -> Digest? {
@@ -90,7 +92,7 @@ final class ValueCheck {
         }
     }
 
-    /// The strongest digest of an `integrity`.
+    /// Returns the strongest digest of an `integrity`.
     func integrity(_ value: WrittenValue, at place: TextPosition) -> Digest? {
         guard let text = text(value, "integrity", at: place) else { return nil }
         do throws(IntegrityError) {
@@ -137,7 +139,7 @@ final class ValueCheck {
         return nil
     }
 
-    /// The tags in one text with spaces between them, as XML has them.
+    /// Returns the tags in one text with spaces between them, as XML has them.
     func tags(_ value: WrittenValue, at place: TextPosition) -> TagList {
         guard case .untyped(let text) = value else {
             log.error(
@@ -145,7 +147,7 @@ final class ValueCheck {
                 correction: .list(of: value))
             return TagList()
         }
-        // The split goes by scalars, because a space and a combining mark after it are one
+        // The text is split at scalars, because a space with a combining mark behind it is one
         // Character.
         let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
         return words.reduce(into: TagList()) { tags, word in
@@ -153,7 +155,7 @@ final class ValueCheck {
         }
     }
 
-    /// Adds a tag, unless it is there already.
+    /// Adds a tag, unless the list has it already.
     func addTag(_ value: WrittenValue, to tags: inout TagList, at place: TextPosition) {
         guard let tag = text(value, "a tag", at: place) else { return }
         if let flaw = ManifestRules.flaw(ofTag: tag) {
@@ -163,7 +165,7 @@ final class ValueCheck {
         }
     }
 
-    /// Adds a header, whose name must not be there yet.
+    /// Adds a header. Logs an error if the list has a header of this name.
     func addHeader(
         _ name: String, _ value: WrittenValue, to headers: inout HeaderList,
         nameAt: TextPosition, valueAt: TextPosition
@@ -184,12 +186,12 @@ final class ValueCheck {
         }
     }
 
-    /// How many headers or tags a resource, or a mirror, may inherit and add to.
+    /// The most headers or tags that a resource, or a mirror, may inherit and add to.
     ///
-    /// Each has a copy, so without a limit memory would grow with the square of the text.
+    /// Each resource has a copy, so without a limit memory would grow with the square of the text.
     static let mostInherited = 256
 
-    /// Whether others can inherit so many values; if not, that is logged.
+    /// Whether resources can inherit `count` values. Logs an error if they cannot.
     func canInherit(_ count: Int, _ noun: String, at place: TextPosition) -> Bool {
         if count <= Self.mostInherited { return true }
         log.error(
@@ -243,7 +245,7 @@ extension ValueCheck {
             return nil
         }
         guard url.userInfo != nil, origin.isRemote else { return url }
-        // A relative one has what the user gave for the manifest itself.
+        // A relative URL has the user name and password that the user gave for the manifest itself.
         let isRelative = !text.hasPrefix("//") && (try? SourceURL(text)) == nil
         if !isRelative || base?.userInfo != url.userInfo {
             log.error(

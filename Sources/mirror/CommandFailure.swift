@@ -4,12 +4,12 @@ import MirrorModel
 
 /// An error that ends a command, as text for people and as a code for scripts.
 struct CommandError {
-    /// The error, as the library words it.
+    /// The error with the library's message.
     let error: MirrorError
     /// The lines to print.
     let text: String
 
-    /// Takes a thrown error; a cancellation becomes the error of its cause.
+    /// Takes a thrown error. A cancellation becomes the error of its cause.
     init(_ failure: any Error) {
         let wrapped = MirrorError(wrapping: failure)
         if wrapped.code == .cancelled {
@@ -35,7 +35,7 @@ struct CommandError {
         }
     }
 
-    /// The exit code: that of the signal that ended the command, else that of the error.
+    /// The exit code of the signal that ended the command, or else of the error.
     var exitCode: Int32 {
         if error.code == .cancelled, let code = Interruption.exitCode { return code }
         return error.code.exitCode
@@ -44,7 +44,7 @@ struct CommandError {
 
 /// The message for a command line that cannot be carried out.
 ///
-/// It says where the mistake is, how to correct it, and where all options are listed.
+/// The message says where the mistake is, how to correct it, and where all options are listed.
 struct UsageError {
     /// The parser's message, as a sentence.
     let message: String
@@ -59,17 +59,19 @@ struct UsageError {
         return "mirror: error: " + sentence.printableLines + help
     }
 
-    /// The error that events carry.
+    /// The error for the command's events.
     var error: MirrorError { MirrorError(.usage, sentence) }
 
-    /// What is wrong, and what would be right.
+    /// The sentence that says what is wrong, and what would be right.
     private var sentence: String {
         let sentence = otherVerb ?? Self.correction(of: message) ?? verbSuggestion ?? message
         guard let last = sentence.last, !".?:".contains(last) else { return sentence }
         return sentence + "."
     }
 
-    /// `Run 'mirror sync --help' …`, made from the parser's own last line.
+    /// `Run 'mirror sync --help' …`, made from the last line of the parser's help.
+    ///
+    /// `nil` means that the parser's text has no such line.
     private var helpLine: String? {
         guard let line = fullText.split(separator: "\n").last,
             let (_, rest) = line.halves(around: "See '"),
@@ -79,6 +81,8 @@ struct UsageError {
     }
 
     /// The sentence for a misspelt verb, which the parser takes for a superfluous argument.
+    ///
+    /// `nil` means that the first word is a verb or an option.
     private var verbSuggestion: String? {
         guard let word = words.first, !word.hasPrefix("-") else { return nil }
         let verbs = MirrorCommand.configuration.subcommands.map {
@@ -90,7 +94,9 @@ struct UsageError {
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
-    /// The words of the verb, two for `schedule remove`, and its type; nil without one.
+    /// The name and the type of the verb; the name has two words for `schedule remove`.
+    ///
+    /// `nil` means that the command line has no verb.
     private var verb: (name: String, type: any ParsableCommand.Type)? {
         var (name, type): (String, any ParsableCommand.Type) = ("", MirrorCommand.self)
         for word in words.prefix(2) {
@@ -105,8 +111,8 @@ struct UsageError {
 
     /// The sentence for an option that `sync` has and this verb lacks.
     ///
-    /// A suggestion of the nearest name would mislead. The parser may have tripped over the option's
-    /// value first, which it takes for an argument.
+    /// A suggestion of the nearest name would mislead. The parser may first have refused the value
+    /// of this option, which it takes for an argument. `nil` means that there is no such option.
     private var otherVerb: String? {
         guard let verb else { return nil }
         let lacking = words.lazy.map { $0.prefix { $0 != "=" } }.first { word in
@@ -117,7 +123,7 @@ struct UsageError {
     }
 
     private static func has(_ option: Substring, _ type: any ParsableCommand.Type) -> Bool {
-        // Options of a verb's default verb are its own.
+        // A verb also has the options of its default verb.
         let types = [type] + [type.configuration.defaultSubcommand].compactMap(\.self)
         return types.contains { type in
             type.helpMessage().split(separator: "\n").contains {
@@ -126,9 +132,9 @@ struct UsageError {
         }
     }
 
-    /// The sentence that names the valid values in place of an invalid one.
+    /// Returns a sentence with the valid values, in place of the parser's message.
     ///
-    /// The parser says only that the value is invalid.
+    /// The parser says only that a value is invalid. Returns nil for any other message.
     static func correction(of message: String) -> String? {
         guard let (before, after) = message.halves(around: "' is invalid for '"),
             let (_, value) = before.halves(around: "The value '"),
@@ -144,13 +150,13 @@ struct UsageError {
         return "\(option) \(quoted(value)): write \(right)"
     }
 
-    /// A word of the command line, without what may be secret in a URL.
+    /// Quotes a word of the command line, without the secrets of a URL.
     private static func quoted(_ word: Substring) -> String {
         word.halves(around: "://") == nil
             ? Quoted(String(word)).description : Quoted(url: String(word)).description
     }
 
-    /// The valid values, by the name that stands for the value in the help.
+    /// What a valid value is, by the value's name in the help.
     static let allowed = [
         "n|auto": "a whole number of at least 1, or auto",
         "n": "a whole number",
@@ -174,7 +180,9 @@ extension String {
 }
 
 extension StringProtocol {
-    /// The text before and after a separator; nil when the separator does not occur.
+    /// Returns the text before and after a separator.
+    ///
+    /// Returns nil if the text does not have the separator.
     fileprivate func halves(around text: String) -> (SubSequence, SubSequence)? {
         let bytes = utf8
         var at = bytes.startIndex

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The work that the command is doing, for the sentence that says where its time ran out.
+/// The work that the command is doing. The message about a passed deadline names it.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
     case asking, writing, resting, serving, startingPrograms
@@ -13,7 +13,7 @@ enum CommandStage: Sendable {
     /// The current stage.
     static var now: CommandStage { current.withLock { $0 } }
 
-    /// The work that the deadline interrupted, as the end of a sentence.
+    /// The words for this work, as the end of a sentence about the deadline.
     var words: String {
         switch self {
         case .beginning: "before anything was done"
@@ -30,7 +30,9 @@ enum CommandStage: Sendable {
         }
     }
 
-    /// The work as a display names it; nil where a run tells more, or nothing is done.
+    /// The work as the progress display names it.
+    ///
+    /// `nil` means that the command does no work that has progress.
     func progress(afterRun hasEnded: Bool) -> String? {
         switch self {
         case .beginning, .resting, .serving, .startingPrograms: nil
@@ -46,15 +48,16 @@ enum CommandStage: Sendable {
     }
 }
 
-// When the command, or the sync of a watch, began: its deadline and its seconds count from then.
+// The command, or the current sync of a watch, has a beginning. Its deadline and its seconds count
+// from there.
 
 extension MirrorCommand {
     private static let instant = Mutex(ContinuousClock.now)
 
-    /// The instant at which `main` was entered; its first use is there, and fixes it.
+    /// The instant at which the command began. `main` reads it first, and so sets it.
     static var began: ContinuousClock.Instant { instant.withLock { $0 } }
 
-    /// Begins again: with the next sync of a watch.
+    /// Sets the beginning to now, for the next sync of a watch.
     static func restartTime() { instant.withLock { $0 = .now } }
 
     /// Seconds since the command began.

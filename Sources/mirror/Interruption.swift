@@ -2,12 +2,13 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// Turns SIGINT, SIGTERM, SIGHUP and the command's deadline into the cancellation of the running
-/// command. On SIGHUP, a command that can reload does so and goes on.
+/// Cancels the running command on SIGINT, SIGTERM or SIGHUP, and at its deadline.
 ///
-/// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no
-/// Swift runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main
-/// thread with all signals open.)
+/// On SIGHUP, a command that can reload does so and goes on.
+///
+/// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2). So
+/// no Swift runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its
+/// main thread with all signals open.)
 ///
 /// The cancelled command ends by itself and keeps its parts. If it has not ended in time, the
 /// process exits at once; the next run recovers as after a crash. The process also exits if Swift's
@@ -15,15 +16,15 @@ import Synchronization
 /// reading a pipe; the command then has 2 s to end.
 final class Interruption: Sendable {
     private struct State {
-        /// The signal that ended the command.
+        /// The signal that ended the command; else nil.
         var received: Int32?
-        /// The action on SIGHUP; nil ends the command.
+        /// The action on SIGHUP. `nil` means that SIGHUP ends the command.
         var hangUp: (@Sendable () -> Void)?
-        /// Whether a SIGHUP came whose action the standby thread has not begun.
+        /// Whether a SIGHUP came, and the standby thread has not yet begun its action.
         var hasHungUp = false
         /// Whether the process was started to outlive its terminal (nohup(1)).
         var ignoresHangUp = false
-        /// Seconds after which the command ends, counted from its beginning; nil is no limit.
+        /// Seconds after which the command ends, counted from its beginning. `nil` means no limit.
         var deadline: Int64?
         /// Whether the deadline has passed, so that the command was cancelled.
         var isOverdue = false
@@ -33,11 +34,11 @@ final class Interruption: Sendable {
         var end: Int32?
         /// Prints the final lines for a process that ends before the command.
         var lastWords: (@Sendable (MirrorError, Int32) -> Void)?
-        /// Starts the command; the standby thread takes it.
+        /// Starts the command. The standby thread calls this once.
         var begin: (@Sendable () -> Void)?
         /// Cancels the command's task.
         var cancel: (@Sendable () -> Void)?
-        /// Whether the runtime was asked for a sign of life and has not given it yet.
+        /// Whether the runtime was asked for a sign of life and has not answered yet.
         var isAwaited = false
     }
 
@@ -51,19 +52,21 @@ final class Interruption: Sendable {
     private static let lastBreath: UInt32 = 200_000
     /// How long a command may take to end after a signal.
     ///
-    /// A run waits 400 ms of these for work under way (`RunEnding.grace`). They are less than a second,
-    /// because ending a thread that flushes takes the kernel the rest of the second.
+    /// A run spends 400 ms of this time on work under way (`RunEnding.grace`). The time is less
+    /// than a second, because the kernel needs the rest to end a thread that flushes.
     private static let patience = Duration.milliseconds(700)
 
-    /// On the heap: a release build of Swift 6.3.1 laid a global mutex of this state out as zeros, in which
-    /// an absent number reads as 0, so that every command ended at once with exit 0.
+    /// The only instance, which must be on the heap.
+    ///
+    /// A release build of Swift 6.3.1 laid out a global mutex of this state as zeros. There an
+    /// absent number reads as 0, so every command ended at once with exit 0.
     private static let shared = Interruption()
 
     private let state = Mutex(State())
 
-    /// Blocks the signals, and ignores those that would end the process in mid-write.
+    /// Blocks the signals, and ignores signals that would end the process in mid-write.
     ///
-    /// Call it before any other thread exists: threads inherit the mask.
+    /// Call this function before any other thread exists: threads inherit the mask.
     static func blockSignals() {
         var action = sigaction()
         if sigaction(SIGHUP, nil, &action) == 0, isIgnored(action) {
@@ -72,7 +75,7 @@ final class Interruption: Sendable {
         var signals = awaited()
         sigaddset(&signals, SIGUSR2)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // A closed pipe and a file size limit are errors of a write, reported where it is made.
+        // A closed pipe or the file size limit makes a write fail; the writer reports the error.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
@@ -82,30 +85,32 @@ final class Interruption: Sendable {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Sets the action on SIGHUP; nil ends the command.
+    /// Sets the action on SIGHUP. `nil` means that SIGHUP ends the command.
     ///
-    /// It is called by the standby thread and must return at once.
+    /// The standby thread calls the action, which must return at once.
     static func setHangUp(_ body: (@Sendable () -> Void)?) {
         shared.state.withLock { $0.hangUp = body }
     }
 
-    /// The exit code that says which signal ended the run: 128 and the signal's number.
+    /// The exit code after a signal: 128 and the signal's number.
+    ///
+    /// `nil` means that no signal ended the command.
     static var exitCode: Int32? { shared.state.withLock { $0.received.map { 128 + $0 } } }
 
     /// Whether a signal or the deadline ends the command.
     static var endsCommand: Bool { exitCode != nil || deadlineError != nil }
 
-    /// Ends the command so many seconds after it began; nil is no limit.
+    /// Ends the command `seconds` after it began. `nil` means no limit.
     static func setDeadline(seconds: Int64?) {
         let main = shared.state.withLock { state in
             state.deadline = seconds
             return state.main
         }
-        // The main thread may already sleep, for longer than until the deadline.
+        // The main thread may already sleep beyond the deadline, so it is woken.
         if let main { pthread_kill(main, SIGUSR1) }
     }
 
-    /// The error if the deadline passed before any signal; else nil.
+    /// The error if the deadline passed before any signal. `nil` means that it did not.
     static var deadlineError: MirrorError? {
         shared.state.withLock { state in
             guard state.isOverdue, state.received == nil, let deadline = state.deadline else {
@@ -122,14 +127,16 @@ final class Interruption: Sendable {
         )
     }
 
-    /// Sets the function that prints the final lines if the process ends before the command; nil
-    /// once the command has printed them.
+    /// Sets the function that prints the final lines if the process ends before the command.
+    ///
+    /// A command that has printed these lines itself sets nil.
     static func setLastWords(_ words: (@Sendable (MirrorError, Int32) -> Void)?) {
         shared.state.withLock { $0.lastWords = words }
     }
 
-    /// Runs a command while the calling thread, the main one, waits for its end and for signals.
-    /// Returns the exit code; throws where the process gets no two further threads.
+    /// Runs a command. The caller, the main thread, waits for its end and for signals.
+    ///
+    /// Returns the exit code. Throws if the process gets no two further threads.
     static func supervise(
         _ command: @escaping @Sendable () async -> Int32
     ) throws(MirrorError) -> Int32 {
@@ -168,7 +175,7 @@ final class Interruption: Sendable {
                 if meetsDeadline(standby) { continue }
                 missed = shared.state.withLock { $0.isAwaited } ? missed + 1 : 0
                 if missed >= mostMissed, let refusal = StandbyThread.refusal() {
-                    // The work would wait for ever for a thread.
+                    // Without a thread, the work would wait for ever.
                     endProcess(refusal, exit: 74)
                 }
                 shared.state.withLock { $0.isAwaited = true }
@@ -177,8 +184,10 @@ final class Interruption: Sendable {
         }
     }
 
-    /// How long to wait for a signal: until the next check, the deadline, or the end of the grace
-    /// after it.
+    /// Returns how long to wait for a signal.
+    ///
+    /// The wait ends at the next check, at the deadline, or at the end of the grace after the
+    /// deadline.
     private static func pause() -> timespec {
         let (deadline, isOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline else { return timespec(tv_sec: checkInterval, tv_nsec: 0) }
@@ -189,8 +198,9 @@ final class Interruption: Sendable {
         return timespec(left)
     }
 
-    /// Cancels the command at its deadline, and ends the process if the command does not end by
-    /// itself. False if nothing was to be done.
+    /// Cancels the command at its deadline, and ends the process if the command does not end.
+    ///
+    /// Returns true if it cancelled the command.
     private static func meetsDeadline(_ standby: StandbyThread) -> Bool {
         let (deadline, wasOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline else { return false }
@@ -205,8 +215,10 @@ final class Interruption: Sendable {
         endProcess(error(of: deadline), exit: 69)
     }
 
-    /// The duty of the standby thread. This thread cancels and acts on SIGHUP, because cancellation
-    /// handlers may work for a while and the runtime may hang.
+    /// Does the work of the standby thread, each time the thread is woken.
+    ///
+    /// This thread cancels and acts on SIGHUP, because cancellation handlers may work for a while
+    /// and the runtime may hang.
     private static func attend() {
         shared.state.withLock { $0.begin.take() }?()
         let hangUp = shared.state.withLock { state in
@@ -224,8 +236,9 @@ final class Interruption: Sendable {
         }
     }
 
-    /// Waits for the command's end; a second signal, or a wait longer than `patience`, ends the
-    /// process.
+    /// Waits for the command's end after a signal, and returns its exit code.
+    ///
+    /// A second signal, or a wait longer than `patience`, ends the process.
     private static func waitBriefly(after number: Int32) -> Int32 {
         var signals = awaited()
         let began = ContinuousClock.now
@@ -234,7 +247,7 @@ final class Interruption: Sendable {
             let left = ContinuousClock.now.duration(to: began.advanced(by: patience))
             guard left > .zero else { break }
             var limit = timespec(left)
-            // SIGUSR1 says only that something changed: the end, or the deadline.
+            // SIGUSR1 means that the state has changed: the command ended, or the deadline was set.
             if [SIGINT, SIGTERM, SIGHUP].contains(sigtimedwait(&signals, nil, &limit)) { break }
         }
         if let code = shared.state.withLock({ $0.end }) { return code }
@@ -245,8 +258,8 @@ final class Interruption: Sendable {
 
     /// Prints the final lines, and exits at once.
     ///
-    /// Where a reader has stopped reading, or a disk is away, printing them would last for ever, so
-    /// another thread prints them while this one counts the time.
+    /// Another thread prints the lines while this one counts the time. Printing would last for ever
+    /// if a reader has stopped reading, or if a disk is away.
     private static func endProcess(_ error: MirrorError, exit code: Int32) -> Never {
         let speaker = try? StandbyThread {
             speak(error, exit: code)
@@ -279,7 +292,7 @@ final class Interruption: Sendable {
 }
 
 extension timespec {
-    /// A duration, which is not negative.
+    /// Converts a duration, which must not be negative.
     fileprivate init(_ duration: Duration) {
         self.init(
             tv_sec: Int(duration.components.seconds),

@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// Where the process begins: signals first, then the command, and a single place for the exit.
+/// The beginning of the process: it prepares signals, runs the command, and has the only exit.
 @main
 enum Main {
     static func main() {
@@ -27,7 +27,7 @@ enum Main {
         do throws(MirrorError) {
             code = try Interruption.supervise { await run(words) }
         } catch { refuse(error.message) }
-        // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
+        // Exit handlers are skipped, because OpenSSL's would free its tables while an ending thread
         // uses them. The program has written all its own output; fflush writes the buffers of
         // libraries.
         fflush(nil)
@@ -40,7 +40,7 @@ enum Main {
         exit(74)
     }
 
-    /// Runs the command; a report that could not be written in full is a failure in itself.
+    /// Runs the command. A report that could not be written in full is a failure too.
     private static func run(_ words: [String]) async -> Int32 {
         let code = await work(words)
         guard code < 128, let number = Console.output.writeError else { return code }
@@ -98,13 +98,14 @@ enum Main {
 extension Main {
     /// Opens a placeholder for each of the descriptors 0, 1 and 2 that is closed.
     ///
-    /// A file that is opened later would get the lowest free number, and with number 1 the report
-    /// would be written into it. A placeholder can neither be written to nor be read as a file, so
-    /// a report to it fails as it should (EBADF). Call this function before any file is opened.
+    /// A file that is opened later would get the lowest free number. With number 1, the report
+    /// would be written into this file. A placeholder can neither be written to nor be read as a
+    /// file, so a report to it fails as it should (EBADF). Call this function before any file is
+    /// opened.
     private static func fillGaps() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(number, F_GETFD) == -1 {
-            // Not close-on-exec: a child would have the same gap.
+            // The placeholder is not close-on-exec, because a child would have the same gap.
             _ = open("/", O_RDONLY | O_DIRECTORY)
         }
     }
@@ -114,8 +115,8 @@ extension Main {
 
     /// Raises the limit of open files to the highest number that the system allows (setrlimit(2)).
     ///
-    /// mirror starts no other program, which would inherit the limit and might not expect it. It
-    /// waits with poll(2), which has no greatest descriptor number.
+    /// mirror waits with poll(2), which has no greatest descriptor number. A program that mirror
+    /// starts inherits the limit.
     private static func raiseLimitOfFiles() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
@@ -125,10 +126,10 @@ extension Main {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// The error number that keeps the program from starting; nil when it can start.
+    /// Returns the error number that keeps the program from starting. Returns nil if it can start.
     ///
-    /// Swift's runtime ends the process where it cannot open a file of its own, so that should not
-    /// happen during a run.
+    /// Swift's runtime ends the process if it cannot open a file of its own. This check keeps this
+    /// from happening during a run.
     private static func refusalOfFiles() -> Int32? {
         var files: [Int32] = []
         defer { for file in files { close(file) } }
@@ -142,20 +143,23 @@ extension Main {
 }
 
 extension CommandLine {
-    /// The words after the program's name; nil where they cannot be found.
+    /// Returns the words after the program's name. Returns nil if they cannot be found.
     ///
-    /// Swift finds them on the stack beside `environ`, and with the help of /proc/self/maps. A
-    /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and a
-    /// command without words would print its help and succeed.
+    /// Swift finds the words on the stack beside `environ`, and with the help of /proc/self/maps. A
+    /// preloaded library that sets a variable moves `environ` away. Swift then finds no words, and
+    /// a command without words would print its help and succeed.
     static func words(onStack stack: [String] = CommandLine.arguments) -> [String]? {
-        // A program always has its own name as the first word, so an empty list means "not found".
+        // A program always has its own name as the first word, so an empty list means that Swift
+        // found no words.
         guard stack.isEmpty else { return Array(stack.dropFirst()) }
         guard let bytes = kernelsCopy(), !bytes.isEmpty else { return nil }
         let words = bytes.split(separator: 0, omittingEmptySubsequences: false)
         return words.dropFirst().dropLast().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The kernel's copy of the words, with a NUL after each (proc(5), /proc/pid/cmdline).
+    /// Returns the kernel's copy of the words, with a NUL after each.
+    ///
+    /// The copy is /proc/self/cmdline (proc(5)). Returns nil if it cannot be opened.
     private static func kernelsCopy() -> [UInt8]? {
         guard let file = fopen("/proc/self/cmdline", "re") else { return nil }
         defer { fclose(file) }

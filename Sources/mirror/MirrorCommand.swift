@@ -41,10 +41,11 @@ struct MirrorCommand: AsyncParsableCommand {
             ReportCommand.self,
         ])
 
-    /// The command that these words ask for.
+    /// Returns the command that these words ask for.
     ///
-    /// The verb reads them by itself: to build the root and all its verbs first takes a sixth of a short
-    /// run. What is not the verb itself, such as its help, comes from the root, whose name it has.
+    /// The verb parses the words by itself. Building the root and all its verbs takes a sixth of a
+    /// short run. If the result is not the verb itself, such as its help, the root parses the
+    /// words.
     static func parsed(from words: [String]) async throws -> any ParsableCommand {
         let verb = configuration.subcommands.first { $0._commandName == words.first }
         if let verb = verb as? any AsyncParsableCommand.Type,

@@ -3,8 +3,8 @@ import MirrorModel
 
 /// A thread that exists from the start, for work in which the main thread must not get stuck.
 ///
-/// A thread that hands work to Swift's runtime may have to start a further thread for it. Where the
-/// system gives none, the runtime tries again every second, silently and for ever.
+/// To pass work to Swift's runtime, a thread may have to start a further thread. If the system
+/// refuses, the runtime tries again every second, silently and for ever.
 struct StandbyThread {
     private final class Duty: Sendable {
         let body: @Sendable () -> Void
@@ -13,7 +13,7 @@ struct StandbyThread {
 
     private let thread: pthread_t
 
-    /// Starts the thread, which does its duty each time it is woken; SIGUSR2 must be blocked.
+    /// Starts the thread, which runs `duty` each time it is woken. SIGUSR2 must be blocked.
     init(_ duty: @escaping @Sendable () -> Void) throws(MirrorError) {
         let context = Unmanaged.passRetained(Duty(duty))
         var thread = pthread_t()
@@ -35,10 +35,10 @@ struct StandbyThread {
         self.thread = thread
     }
 
-    /// Wakes the thread for its duty; several calls before it begins count as one.
+    /// Wakes the thread. Several calls before the duty begins count as one.
     func wake() { pthread_kill(thread, SIGUSR2) }
 
-    /// Why the system gives no further thread now; nil when it does.
+    /// Returns why the system gives no further thread now. Returns nil if it gives one.
     static func refusal() -> MirrorError? {
         var thread = pthread_t()
         let number = pthread_create(&thread, nil, { _ in nil }, nil)
@@ -46,7 +46,7 @@ struct StandbyThread {
         return number == 0 ? nil : refusal(number)
     }
 
-    /// The error by the error number of pthread_create(3): the failure, its cause, and a remedy.
+    /// Makes the error for an error number of pthread_create(3): failure, cause and remedy.
     private static func refusal(_ number: Int32) -> MirrorError {
         MirrorError(
             .inputOutput,

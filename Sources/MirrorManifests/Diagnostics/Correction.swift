@@ -1,31 +1,35 @@
 internal import MirrorModel
 
-/// What a decoder knows to be right in place of what is wrong.
+/// A change of a manifest's text that a decoder knows to be right.
 ///
-/// It is certain only if the text at the place is exactly what the decoder took it for: a value that
-/// is written with escapes, say, is left alone.
+/// `DiagnosedText` makes the change only if the text at the place is exactly what the decoder read.
+/// A value that is written with escapes, for example, stays as it is.
 package enum Correction: Sendable, Hashable {
-    /// What stands at the place as it is written, and what should: `"12"`, `12`. Nothing removes it.
+    /// The text at the place and its replacement, both as written: `"12"`, `12`.
+    ///
+    /// An empty replacement removes the text.
     case written(String, String)
-    /// The value without its quotes, and what should stand between them.
+    /// A value without its quotes, and the value that replaces it.
     case value(String, String)
-    /// A text is missing at a place of its own.
+    /// A text to insert at a place of its own.
     case missing(String, at: TextPosition)
-    /// A JSON text between single quotes, which should be double ones.
+    /// A JSON text in single quotes, which should be double quotes.
     case quotes
 }
 
 /// The corrections of values that can be meant in one way only.
 ///
-/// A suggestion that is merely likely, such as a key with a similar name, is none of them. Nothing is
-/// corrected in a URL that may have a secret in it.
+/// A suggestion that is merely likely, such as a key with a similar name, is no correction. A URL
+/// that may contain a secret is not corrected.
 extension Correction {
-    /// A change of a value; nil where nothing would change.
+    /// Returns the change of a value. Returns nil if both values are equal.
     private static func changing(_ old: String, to new: String) -> Correction? {
         new == old ? nil : .value(old, new)
     }
 
-    /// A digest without the name of its algorithm before it.
+    /// Removes the algorithm's name before a digest, such as `sha256:`.
+    ///
+    /// Returns nil if the flaw is another one, or if the rest is no digest.
     static func digest(
         _ text: String, _ algorithm: DigestAlgorithm, _ flaw: DigestError
     ) -> Correction? {
@@ -34,7 +38,9 @@ extension Correction {
         return Digest(algorithm, hex: digits).map { _ in .value(text, digits) }
     }
 
-    /// A path with its area in the right case, and without components that mean nothing.
+    /// Writes a path's area in the right case, and drops empty and `.` components.
+    ///
+    /// Returns nil if the path needs no change, or if no valid path results.
     static func path(_ text: String) -> Correction? {
         var components = text.split(separator: "/", omittingEmptySubsequences: true)
         guard text.first != "/", let first = components.first,
@@ -49,7 +55,9 @@ extension Correction {
         return isSound ? changing(text, to: path) : nil
     }
 
-    /// A URL with its spaces encoded.
+    /// Encodes the spaces of a URL.
+    ///
+    /// Returns nil for any other flaw, and for a URL that may contain a secret.
     static func url(_ text: String, _ flaw: SourceURLError.Reason) -> Correction? {
         guard case .character(" ") = flaw, text.first != " ", text.last != " ",
             !text.contains("?"), !text.contains("@")
@@ -57,14 +65,18 @@ extension Correction {
         return changing(text, to: text.split(separator: " ").joined(separator: "%20"))
     }
 
-    /// A media type without its parameters.
+    /// Removes the parameters of a media type.
+    ///
+    /// Returns nil if there are no parameters, or if the rest is no media type.
     static func mediaType(_ text: String) -> Correction? {
         guard let (type, _) = text.halves(atFirst: ";") else { return nil }
         let bare = String(type).trimmed
         return MediaRange(bare).map { _ in .value(text, bare) }
     }
 
-    /// A list with a text in it, in place of the text.
+    /// Replaces a text by a list with this text.
+    ///
+    /// Returns nil if the text is empty, or has a character that makes its meaning unsure.
     static func list(of value: WrittenValue) -> Correction? {
         guard case .string(let text) = value, !text.isEmpty,
             !text.contains(where: { " ,?@\\\"".contains($0) || !$0.isASCII })
@@ -73,21 +85,23 @@ extension Correction {
     }
 }
 
-/// Corrects a manifest's text where the right text is certain, and leaves every other byte as it is.
+/// Corrects a manifest's text where the right text is certain, and keeps all other bytes.
 ///
-/// A correction may uncover the next error: a decoder ends at a key without quotes, say. So the text
-/// is read again after each round, until nothing more is certain.
+/// A correction may uncover the next error, because a decoder ends at an error such as a key
+/// without quotes. So the text is read again after each round, until no certain correction is left.
 package struct ManifestCorrection {
-    /// The most times that a text is read, and the most errors that one reading keeps.
+    /// `mostRounds`: the most readings of a text.
+    ///
+    /// `mostErrors`: the most errors that one reading keeps.
     private static let mostRounds = 200
     private static let mostErrors = 10_000
 
-    /// The text, corrected.
+    /// The corrected text.
     package private(set) var text: [UInt8]
-    /// What was changed, in the order in which it was found.
+    /// The changes that were made, in the order in which they were found.
     package private(set) var replacements: [Replacement] = []
 
-    /// Corrects a text. Throws `MirrorError` where the text cannot be read at all.
+    /// Corrects a text. Throws `MirrorError` if the text cannot be read at all.
     package init(of bytes: [UInt8], label: String, origin: ManifestOrigin) throws {
         text = bytes
         var errors = try ManifestCorrection.errors(in: bytes, label, origin)
@@ -103,7 +117,9 @@ package struct ManifestCorrection {
         }
     }
 
-    /// The text with those replacements whose old text is there, and these.
+    /// Makes the replacements whose old text stands at their place.
+    ///
+    /// Returns the new text and the replacements that were made.
     private static func applying(
         _ wanted: [Replacement], to bytes: [UInt8]
     ) -> (text: [UInt8], made: [Replacement]) {
@@ -126,7 +142,9 @@ package struct ManifestCorrection {
         return (TextChange.apply(changes, to: bytes), made)
     }
 
-    /// The offset of a column of the line that begins at another; nil behind the end of the text.
+    /// Returns the offset of a column in the line that begins at `lineStart`.
+    ///
+    /// Returns nil if the column is behind the end of the text.
     private static func offset(of column: Int, from lineStart: Int, in bytes: [UInt8]) -> Int? {
         var (at, left) = (lineStart, column - 1)
         while at < bytes.count, left > 0 || bytes[at] & 0xC0 == 0x80 {
@@ -148,7 +166,7 @@ package struct ManifestCorrection {
 }
 
 extension ManifestError {
-    /// Whether a text has fewer errors, or was read further before it had to be given up.
+    /// Whether this text has fewer errors than the other, or was read further before reading ended.
     fileprivate func isNearerToTheEnd(than other: ManifestError) -> Bool {
         let count = { (refusal: ManifestError) in refusal.diagnostics.count + refusal.omitted }
         guard let last = diagnostics.last?.place, let otherLast = other.diagnostics.last?.place

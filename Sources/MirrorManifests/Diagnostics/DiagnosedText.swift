@@ -1,25 +1,27 @@
 internal import MirrorModel
 
-/// The text that diagnostics are about; adds to them what stands at their places.
+/// The text that diagnostics refer to. It adds an excerpt and a replacement to each of them.
 ///
-/// The decoders keep no text. So the text is read again to show diagnostics: once for the
-/// beginnings of the lines, then a window around each place.
+/// The decoders keep no text. So the text is read again to show diagnostics. The first reading
+/// finds the beginnings of the lines, then each place gets a window.
 struct DiagnosedText {
-    /// How a text is divided into words.
+    /// The notation of a text, which decides where its words end.
     enum Kind { case json, xml, list }
 
-    /// The most bytes of a line before a place that are read to find it.
+    /// The most bytes of a line that are read to find a place in the line.
     private static let longestSearch = 16 << 20
-    /// The most scalars before a place that an excerpt has, and the most bytes from it on.
+    /// `mostBefore`: the most scalars of an excerpt before the place.
+    ///
+    /// `mostAfter`: the most bytes that are read from the place on.
     private static let mostBefore = 120
     private static let mostAfter = 4096
-    /// The most scalars of a line around the place.
+    /// The most scalars of a line that an excerpt shows.
     private static let mostShown = 400
 
     let bytes: ManifestBytes
     let kind: Kind
 
-    /// The diagnostics of a log, with their excerpts and with what corrects them.
+    /// Returns the diagnostics of a log with their excerpts and replacements.
     func complete(_ entries: [DiagnosticLog.Entry]) -> [Diagnostic] {
         guard !entries.isEmpty, let starts = lineStarts(of: entries) else {
             return entries.map(\.diagnostic)
@@ -39,7 +41,9 @@ struct DiagnosedText {
 
     // MARK: Finding
 
-    /// The offsets at which lines begin that are shown; nil if the text cannot be read again.
+    /// Returns the offsets of the lines to show, by line number.
+    ///
+    /// Returns nil if the text cannot be read again.
     private func lineStarts(of entries: [DiagnosticLog.Entry]) -> [Int: Int]? {
         var wanted: Set<Int> = []
         for entry in entries {
@@ -66,7 +70,9 @@ struct DiagnosedText {
         return offset > 0 ? starts : nil
     }
 
-    /// What stands around a place; nil if it is not there or too far into its line.
+    /// Returns the text around a place.
+    ///
+    /// Returns nil if the place does not exist, or is too far from the beginning of its line.
     private func window(at place: TextPosition, _ starts: [Int: Int]) -> TextWindow? {
         guard let start = starts[place.line] else { return nil }
         var (left, offset) = (place.column - 1, start)
@@ -89,7 +95,7 @@ struct DiagnosedText {
                 isCut = true
             }
         }
-        // Bytes that continue the last scalar may begin the next piece.
+        // A scalar's last bytes may be at the beginning of the next piece.
         while left == 0, !before.isEmpty, let next = bytes.piece(at: offset, count: 1)?.first,
             next & 0xC0 == 0x80
         {
@@ -120,7 +126,7 @@ struct DiagnosedText {
         guard !window.scalars.contains("\0") else { return nil }
         let at = window.before.count
         let mark = at..<min(at + count, window.scalars.count)
-        // Lines beside a part of a long line say nothing about it.
+        // Beside a part of a long line, the neighbouring lines are no help.
         let isWhole = !window.isCutBefore && !window.isCutAfter
         let line = window.place.line
         let previous = isWhole ? neighbour(line - 1, starts) : nil
@@ -137,7 +143,7 @@ struct DiagnosedText {
         return Excerpt(lines: lines, marked: previous == nil ? 0 : 1, mark: shownMark)
     }
 
-    /// The line before or after the one that is meant; nil if it is blank.
+    /// Returns a line beside the marked one. Returns nil if that line is missing or blank.
     private func neighbour(_ line: Int, _ starts: [Int: Int]) -> TextWindow? {
         guard let window = window(at: TextPosition(line: line, column: 1), starts) else {
             return nil
@@ -180,7 +186,7 @@ struct DiagnosedText {
 /// The part of a line around a place.
 struct TextWindow {
     let place: TextPosition
-    /// What stands before the place, and from it on.
+    /// `before`: the text before the place. `after`: the text from the place on.
     var before: [Unicode.Scalar]
     var after: [Unicode.Scalar]
     var isCutBefore: Bool
@@ -188,7 +194,7 @@ struct TextWindow {
 
     var scalars: [Unicode.Scalar] { before + after }
 
-    /// At most so many scalars of it.
+    /// Returns this window with at most `most` scalars; the rest is cut off at the end.
     func shortened(to most: Int) -> TextWindow {
         guard before.count + after.count > most else { return self }
         var short = self
@@ -218,7 +224,7 @@ extension [Unicode.Scalar] {
 // MARK: The word at a place
 
 extension TextWindow {
-    /// How many scalars of the line are meant; 0 at its end.
+    /// Returns how many scalars the word at the place has; 0 at the end of the line.
     func tokenLength(in kind: DiagnosedText.Kind) -> Int {
         guard let first = after.first else { return 0 }
         switch kind {
@@ -240,7 +246,9 @@ extension TextWindow {
         }
     }
 
-    /// The length of a quoted text with its quotes; nil if its line has no end of it.
+    /// Returns the length of a quoted text with its quotes.
+    ///
+    /// Returns nil if the closing quote is missing.
     private static func quoted(_ text: [Unicode.Scalar], by quote: Unicode.Scalar) -> Int? {
         var at = 1
         while at < text.count {
@@ -269,8 +277,9 @@ extension TextWindow {
 
     // MARK: Corrections
 
-    /// The scalars from the place on that a correction takes out, and what it puts in; nil if the text is
-    /// not what the decoder took it for.
+    /// Returns the scalars that a correction replaces, from the place on, and their replacement.
+    ///
+    /// Returns nil if the text is not what the decoder read.
     func change(
         for correction: Correction, _ length: Int, in kind: DiagnosedText.Kind
     ) -> (range: Range<Int>, text: String)? {
@@ -295,7 +304,7 @@ extension TextWindow {
         }
     }
 
-    /// Whether a text is the same with and without the escapes of JSON and XML.
+    /// Whether a text has no character that JSON or XML writes with an escape.
     private static func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy {
             $0.value >= 0x20 && $0.value != 0x7F && !"\"'\\&<>".unicodeScalars.contains($0)

@@ -1,6 +1,6 @@
 public import MirrorModel
 
-/// An error in a manifest, or a doubt about it, with its place.
+/// An error in a manifest, or a warning about a manifest, with its place.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// Whether the manifest can be used in spite of the diagnostic.
     public enum Severity: String, Sendable, Hashable {
@@ -18,15 +18,17 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let column: Int
     /// Whether the diagnostic prevents the use of the manifest.
     public let severity: Severity
-    /// The offending value, its flaw, and the right form; without secrets.
+    /// The wrong value, what is wrong with it, and the right form; without secrets.
     public let message: String
-    /// A remedy other than a change of the manifest.
+    /// A remedy other than a change of the manifest. `nil` means that there is none.
     public let remedy: Remedy?
-    /// The column behind what is meant, in Unicode scalars from 1; the column itself if unknown.
+    /// The column behind the marked text, in Unicode scalars from 1.
+    ///
+    /// If the marked text is unknown, this is `column`.
     public package(set) var endColumn: Int
-    /// The lines that the place is in; nil where the text is not at hand.
+    /// The lines around the place. `nil` means that the text is not at hand.
     public package(set) var excerpt: Excerpt?
-    /// The change of the text that is right beyond doubt; nil where there is none.
+    /// The change that corrects the text beyond doubt. `nil` means that no change is certain.
     public package(set) var replacement: Replacement?
 
     /// Takes a place and a message.
@@ -54,7 +56,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The refusal of a manifest, with all its errors up to a limit.
+/// The errors of a manifest that cannot be used, up to a limit.
 public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The errors in the order of the manifest, at most `DiagnosticLog.limit` of them.
     public let diagnostics: [Diagnostic]
@@ -67,7 +69,7 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
         self.omitted = omitted
     }
 
-    /// A refusal with one error, about another file than a manifest perhaps.
+    /// Makes an error about one place of a file, which need not be a manifest.
     package init(file: String, at place: TextPosition, _ message: String) {
         self.init(
             diagnostics: [
@@ -77,7 +79,7 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
             ], omitted: 0)
     }
 
-    /// A line for each error, and the number of further errors.
+    /// The diagnostics as lines, and the number of further errors.
     public var description: String {
         let lines = diagnostics.map(\.description)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
@@ -86,19 +88,19 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
 
 /// Lines of a manifest around the place of a diagnostic, as values to print.
 ///
-/// Values of headers, bodies and unknown keys, queries and passwords of URLs are left out of the
-/// lines, because they may be secrets. All other text is as the manifest has it, so the caller
+/// The lines may contain secrets: values of headers, bodies and unknown keys, queries and passwords
+/// of URLs. So these texts are left out. All other text is as the manifest has it, so the caller
 /// escapes it before printing.
 public struct Excerpt: Sendable, Hashable {
-    /// A line, or the part of a long one around the place.
+    /// A line, or the part of a long line around the place.
     public struct Line: Sendable, Hashable {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         public let number: Int
-        /// Its text, without the line's end.
+        /// The text of the line, without its line end.
         public let text: String
-        /// Whether the line has text before this.
+        /// Whether the line has more text before `text`.
         public let isCutBefore: Bool
-        /// Whether the line has text behind this.
+        /// Whether the line has more text behind `text`.
         public let isCutAfter: Bool
     }
 
@@ -106,7 +108,9 @@ public struct Excerpt: Sendable, Hashable {
     public let lines: [Line]
     /// The position in `lines` of the line that has the place.
     public let marked: Int
-    /// What is meant, in Unicode scalars of that line's text; empty at the end of a line.
+    /// The marked text, as a range of Unicode scalars in the text of the marked line.
+    ///
+    /// The range is empty at the end of a line.
     public let mark: Range<Int>
 }
 
@@ -114,15 +118,15 @@ public struct Excerpt: Sendable, Hashable {
 public struct Replacement: Sendable, Hashable {
     /// The line, from 1.
     public let line: Int
-    /// The column at which it begins, in Unicode scalars from 1.
+    /// The column at which the change begins, in Unicode scalars from 1.
     public let column: Int
-    /// The column behind what is replaced; the column itself for an addition.
+    /// The column behind the old text. For an addition, this is `column`.
     public let endColumn: Int
-    /// What is replaced; empty for an addition.
+    /// The old text; empty for an addition.
     public let old: String
-    /// What takes its place; empty for a removal.
+    /// The new text; empty for a removal.
     public let new: String
-    /// The line as it will be; the mark is on the new text.
+    /// The line after the change; the mark is on the new text.
     public let corrected: Excerpt
 }
 
@@ -138,15 +142,15 @@ package struct TextPosition: Hashable, Comparable {
     }
 }
 
-/// The errors and warnings of a manifest, collected while it is read.
+/// The errors and warnings of a manifest, collected while the manifest is read.
 ///
-/// The tokenizer and the builder share it. It keeps a limited number of diagnostics and counts the
-/// rest, so that a hostile manifest cannot fill memory or a terminal with its errors.
+/// The tokenizer and the builder share one log. The log keeps a limited number of diagnostics and
+/// counts the rest. So a hostile manifest cannot fill memory or a terminal with its errors.
 package final class DiagnosticLog {
-    /// How many errors, and how many warnings, are kept for people.
+    /// The most errors, and the most warnings, that a log keeps for people.
     package static let limit = 20
 
-    /// A diagnostic, and the correction that the decoder knows.
+    /// A diagnostic, with the correction if the decoder knows one.
     typealias Entry = (diagnostic: Diagnostic, correction: Correction?)
 
     private let file: String
@@ -155,14 +159,16 @@ package final class DiagnosticLog {
     private var warningEntries: [Entry] = []
     private(set) var errorCount = 0
     private(set) var warningCount = 0
-    /// What the places are in; nil if the text is read in pieces that are not kept.
+    /// The text that the places refer to.
+    ///
+    /// `nil` means that the text is read in pieces that are not kept.
     var text: DiagnosedText?
 
     package init(file: String, limit: Int = DiagnosticLog.limit) {
         (self.file, self.limit) = (file, limit)
     }
 
-    /// Forgets everything, because the text is read again.
+    /// Removes all entries, because the text is read again.
     func clear() {
         (errorEntries, warningEntries) = ([], [])
         (errorCount, warningCount) = (0, 0)
@@ -178,10 +184,11 @@ package final class DiagnosticLog {
         errorEntries.append((diagnostic, correction()))
     }
 
-    /// Runs a part of the reading and takes back the errors that it logged.
+    /// Runs `body`, and removes the errors that it logged from the log.
     ///
-    /// Returns the message of the first of them; nil where there was none. For an entry of a list,
-    /// whose errors leave out the entry and not the list.
+    /// Returns the message of the first of these errors. Returns nil if there was no error. A
+    /// reader of a list calls this for each entry, so that an error leaves out the entry, not the
+    /// list.
     func takingErrorsBack(_ body: () -> Void) -> String? {
         let (count, entries) = (errorCount, errorEntries)
         body()
@@ -200,7 +207,7 @@ package final class DiagnosticLog {
     /// The warnings that were kept, in the order of the text.
     var warnings: [Diagnostic] { finished(warningEntries) }
 
-    /// The refusal with the errors; nil if there are none.
+    /// An error value with all logged errors. `nil` means that the log has no error.
     package var refusal: ManifestError? {
         guard errorCount > 0 else { return nil }
         let sorted = errorEntries.sorted { $0.diagnostic.place < $1.diagnostic.place }
@@ -223,7 +230,7 @@ package final class DiagnosticLog {
 }
 
 extension Diagnostic {
-    /// Where it begins.
+    /// The place at which the diagnostic begins.
     var place: TextPosition { TextPosition(line: line, column: column) }
 }
 

@@ -1,17 +1,17 @@
 internal import MirrorModel
 
-/// Leaves out of a manifest's lines what may be a secret: values of headers, bodies and unknown keys,
-/// and the queries and passwords of URLs.
+/// Hides text that may be a secret in the lines that a diagnostic shows.
 ///
-/// It knows a line and the one before it, not the manifest. Where it cannot know what a value
-/// belongs to, it leaves the value out.
+/// Hidden are the values of headers, bodies and unknown keys, and the queries and passwords of
+/// URLs. The mask knows a line and the one before it, not the manifest. It also hides a value whose
+/// key it cannot know.
 struct SecretMask {
     let kind: DiagnosedText.Kind
-    /// The JSON key that the next value belongs to.
+    /// The JSON key that the next value belongs to. `nil` means that the key is unknown.
     private var key: String?
-    /// The last line, with marks in place of secrets.
+    /// The last line, with a mark in place of each secret.
     private var masked: [Unicode.Scalar] = []
-    /// Where each scalar of that line went.
+    /// For each scalar of the last line, its index in `masked`.
     private var places: [Int] = []
 
     init(kind: DiagnosedText.Kind) { self.kind = kind }
@@ -19,15 +19,15 @@ struct SecretMask {
     /// The last line without secrets.
     var text: String { String(masked) }
 
-    /// A range of the last line, in `text`.
+    /// Converts a range of the last line to the matching range of `text`.
     func moved(_ range: Range<Int>) -> Range<Int> {
         let start = range.lowerBound < places.count ? places[range.lowerBound] : masked.count
         let end = range.upperBound < places.count ? places[range.upperBound] : masked.count
-        // What is hidden has one mark for all of it.
+        // A hidden text has one mark, whatever its length.
         return start..<max(start + (range.isEmpty ? 0 : 1), end)
     }
 
-    /// Masks a line; lines come in their order.
+    /// Masks a line. The lines must be passed in their order.
     mutating func mask(_ window: TextWindow) {
         (masked, places) = ([], [])
         let line = window.scalars
@@ -37,7 +37,7 @@ struct SecretMask {
             if window.isCutBefore, beginsInsideText(window) {
                 start = line.firstIndex(of: "\"") ?? line.count
                 hide(line[..<start])
-                // What ended here is unknown, and so is what follows it.
+                // The key of the text that ended here is unknown, so the next value is hidden.
                 if start < line.count { copy(line[start...start]) }
                 start = min(start + 1, line.count)
                 key = ""
@@ -63,8 +63,9 @@ struct SecretMask {
 
     // MARK: JSON
 
-    /// Whether the cut line begins inside a text: the quotes before a token come in pairs, and those
-    /// before a place within a text do not.
+    /// Whether a cut line begins inside a JSON text.
+    ///
+    /// The quotes before a token come in pairs. The quotes before a place within a text do not.
     private func beginsInsideText(_ window: TextWindow) -> Bool {
         let first = window.after.first ?? "\\"
         let isPlaceInside = first == "\\" || first.value < 0x20
@@ -126,7 +127,9 @@ struct SecretMask {
         return line.endIndex
     }
 
-    /// Whether a value may be seen: its key is a manifest's own, or it is a URL itself.
+    /// Whether a value may be shown: its key is one of a manifest's own keys.
+    ///
+    /// Without a known key, only a URL may be shown.
     private func isShown(_ value: ArraySlice<Unicode.Scalar>) -> Bool {
         if let key { return SecretMask.open.contains(key) }
         return String(value).firstRange(of: "://") != nil

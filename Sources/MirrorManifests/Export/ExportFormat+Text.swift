@@ -3,7 +3,8 @@ package import MirrorModel
 extension ExportFormat {
     /// Writes the text that another program reads, in constant memory: chunks of about 64 KiB.
     ///
-    /// A folder has none. Throws `ManifestError` for what the notation cannot hold.
+    /// Nothing is written for a format that is a folder. Throws `ManifestError` for values that the
+    /// notation cannot express.
     ///
     /// - Parameter root: the root's path.
     package func write(
@@ -21,8 +22,9 @@ extension ExportFormat {
         }
     }
 
-    /// Writes a line of SHA256SUMS as sha256sum(1) does, with a name relative to the root;
-    /// `ListKind.sums` reads it.
+    /// Writes a line of SHA256SUMS as sha256sum(1) does, with a name relative to the root.
+    ///
+    /// `ListKind.sums` reads such lines.
     private static func addToSums(_ resource: Resource, _ bytes: inout [UInt8]) {
         guard let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 }) else {
             return
@@ -42,9 +44,11 @@ extension ExportFormat {
         bytes.append(0x0A)
     }
 
-    /// Writes a file of the input file of aria2 (aria2c(1), "Input File"), which `ListKind.aria2` reads.
+    /// Writes a file's entry in an input file of aria2 (aria2c(1), "Input File").
+    ///
+    /// `ListKind.aria2` reads such entries.
     private static func addToAria(_ resource: Resource, _ bytes: inout [UInt8]) {
-        // Its headers go to all URIs of a file, so mirrors that are sent other ones are left out.
+        // aria2 sends a file's headers to all its URIs, so mirrors with other headers are left out.
         let headers = resource.primary.headers
         let sources = resource.sources.filter { $0.headers == headers && $0.url.scheme != .file }
         bytes += sources.map(\.url.requestText).joined(separator: "\t").utf8
@@ -58,8 +62,9 @@ extension ExportFormat {
         bytes.append(0x0A)
     }
 
-    /// Writes a script that adds packages to npm's cache (npm-cache(1)), from which
-    /// `npm ci --offline` takes them by their sha512.
+    /// Writes a script that adds packages to npm's cache (npm-cache(1)).
+    ///
+    /// `npm ci --offline` then finds the packages in the cache by their sha512.
     private static func writeNPMCommands(
         _ manifest: Manifest, root: String, to sink: ([UInt8]) throws -> Void
     ) throws {
@@ -84,7 +89,7 @@ extension ExportFormat {
 }
 
 extension Template {
-    /// The text of a template without variables.
+    /// The text of a template, without its variables.
     fileprivate var written: String {
         pieces.map { piece in
             if case .literal(let text) = piece { text } else { "" }

@@ -3,7 +3,7 @@ internal import MirrorModel
 extension ListKind {
     /// APKINDEX of an Alpine repository: a paragraph for each package, with keys of one letter.
     ///
-    /// The digest in `C:` is of a part of the file, so nothing is pinned.
+    /// The digest in `C:` covers only a part of the file, so it pins nothing.
     static var alpine: ListKind {
         ListKind("an APKINDEX", "plain text", .text(read), .line { $0.text.hasPrefix("C:Q1") })
     }

@@ -1,9 +1,9 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// aria2's input file (aria2c(1), "Input File"), and the session that it saves.
+    /// aria2's input file (aria2c(1), "Input File"), and the session that aria2 saves.
     ///
-    /// The URIs of a file stand on one line with tabs between them; the indented lines below it are
+    /// The URIs of a file stand on one line with tabs between them. The indented lines below are
     /// the file's options.
     static var aria2: ListKind {
         ListKind("an aria2 input file", "plain text", .text(read), .grammar(flaw))
@@ -20,7 +20,7 @@ extension ListKind {
         return isURIs ? nil : "is neither URLs with tabs between them nor an indented option"
     }
 
-    /// Whether a text is the path of a torrent or a Metalink, which aria2 takes beside URLs.
+    /// Whether a text is the path of a torrent or a Metalink, which aria2 accepts beside URLs.
     private static func isDescription(_ text: Substring) -> Bool {
         let ends = [".torrent", ".metalink", ".meta4"]
         return !text.isURL && ends.contains { text.hasSuffix($0) }
@@ -40,7 +40,7 @@ extension ListKind {
                     options.append((name, line.word(value)))
                 }
             } else {
-                // Its value may be a secret.
+                // The line's value may be a secret, so only its name is reported.
                 let name = line.trimmed.prefix { $0 != ":" && $0 != " " && $0 != "=" }
                 collector.leaveOut(line.word(name), "the line is no option such as out=NAME")
             }
@@ -56,7 +56,9 @@ extension ListKind {
         return isName && !name.isEmpty ? (name, value) : nil
     }
 
-    /// A file with its URIs; without a URL where mirror can ask for none of them.
+    /// Returns a file with its URIs.
+    ///
+    /// The file has no URL if mirror supports the scheme of none of its URIs.
     private static func entry(_ line: ListLine, _ collector: ListCollector) -> ListEntry {
         var words = line.words(line.text.parts(at: "\t"))
         for word in words where isDescription(word.value[...]) {

@@ -11,7 +11,9 @@ extension ListKind {
         return path.value.hasPrefix("data/") ? nil : "names a path outside data/"
     }
 
-    /// A digest and a path with any white space between them.
+    /// Reads a digest and a path with any white space between them.
+    ///
+    /// Returns nil for any other line.
     private static func sum(in line: ListLine) -> ListEntry? {
         let words = line.words
         guard words.count > 1, let algorithm = DigestAlgorithm(ofHex: words[0]) else { return nil }
@@ -32,7 +34,7 @@ extension ListKind {
         }
     }
 
-    /// A path without its escapes.
+    /// Decodes the escapes of a path.
     private static func path(_ word: ListWord) -> ListWord { word.with(word.value.bagUnescaped) }
 }
 
@@ -53,11 +55,12 @@ extension ListKind {
         return isLength ? nil : "has no length, or -, behind its URL"
     }
 
-    /// Lines with one path are sources of one file.
+    /// Reads the files. Lines with the same path are sources of one file.
     private static func readFetch(
         _ text: ListText, into collector: ListCollector
     ) throws(DecodingStop) {
-        // All sources of a file are among its mirrors at first.
+        // At first, all URLs of a file are in `mirrors`. The last loop moves the first one to
+        // `url`.
         var files: [ListEntry] = []
         var positions: [String: Int] = [:]
         for line in text.telling {
@@ -67,7 +70,7 @@ extension ListKind {
             }
             let words = line.words
             let url = line.word(words[0])
-            // A path may have spaces, so it is all that is left.
+            // A path may have spaces, so the rest of the line is the path.
             let path = path(line.word(line.text[words[2].startIndex..<line.trimmed.endIndex]))
             let size = words[1] == "-" ? nil : line.word(words[1])
             guard let position = positions[path.value] else {
@@ -100,7 +103,7 @@ extension String {
         ("0A", "\n"), ("0D", "\r"), ("25", "%"),
     ]
 
-    /// The path, in which only `%0A`, `%0D` and `%25` stand for something.
+    /// The path without its escapes; only `%0A`, `%0D` and `%25` are escapes.
     fileprivate var bagUnescaped: String {
         guard utf8.contains(UInt8(ascii: "%")) else { return self }
         var text = ""
@@ -115,7 +118,7 @@ extension String {
         return text + rest
     }
 
-    /// The path as a bag's lists write it.
+    /// The path with the escapes of a bag's lists.
     package var bagEscaped: String {
         var text = ""
         for scalar in unicodeScalars {

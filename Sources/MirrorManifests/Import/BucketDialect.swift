@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// An answer of S3's ListObjectsV2, or of its ListObjects.
+    /// An S3 listing: an answer of ListObjectsV2, or of the older ListObjects.
     static var s3: ListKind {
         ListKind(
             "an S3 listing", "XML", .dialect { BucketDialect($0) }, .root("ListBucketResult"),
@@ -9,16 +9,18 @@ extension ListKind {
     }
 }
 
-/// Each `Contents` is an object.
+/// Reads an S3 listing, in which each `Contents` element is an object.
 private final class BucketDialect: ListDialect {
     private var key: ListWord?
     private var size: ListWord?
     private var isCutOff = false
     private var isEncoded = false
-    /// The parameter of the next request, and its value.
+    /// `token`: the token that the next request sends.
+    ///
+    /// `marker`: the key behind which the next page begins.
     private var token: String?
     private var marker: String?
-    /// Whether the answer is one of ListObjects, which goes on behind a key.
+    /// Whether ListObjects answered. The next page of a ListObjects answer begins behind a key.
     private var hasMarker = false
     private var objects: [(key: ListWord, size: ListWord?)] = []
     private var prefixes: [ListWord] = []
@@ -51,7 +53,7 @@ private final class BucketDialect: ListDialect {
         if isCutOff { goOn(at: place) }
     }
 
-    /// Names the next page.
+    /// Sets the URL of the next page. Logs an error if the URL is unknown.
     private func goOn(at place: TextPosition) {
         guard case .url(let url) = collector.builder.check.origin else {
             collector.log.error(
@@ -60,7 +62,7 @@ private final class BucketDialect: ListDialect {
                     + " rest is asked for too")
             return
         }
-        // ListObjects goes on behind the last key where it names none.
+        // If an answer of ListObjects names no marker, the next page begins behind its last key.
         let behind = hasMarker ? (marker ?? objects.last?.key.value).map(decoded) : nil
         let next = token.map { ("continuation-token", $0) } ?? behind.map { ("marker", $0) }
         guard let (name, value) = next else {
@@ -92,7 +94,7 @@ private final class BucketDialect: ListDialect {
         collector.add(entry)
     }
 
-    /// A key without the escapes that `encoding-type=url` puts into it.
+    /// Decodes the escapes that `encoding-type=url` puts into a key.
     private func decoded(_ key: String) -> String {
         guard isEncoded else { return key }
         let spaced = key.parts(at: "+", keepingEmpty: true).joined(separator: "%20")
@@ -102,8 +104,8 @@ private final class BucketDialect: ListDialect {
 
 /// The base of the dialects of lists, in which only some elements matter.
 ///
-/// The element that describes a file is the entry. Its texts and attributes are collected by the
-/// path of names below it.
+/// Each file has an element, the entry. A dialect recognises the texts and attributes of an entry
+/// by the path of element names.
 class ListDialect: XMLDialect {
     let collector: ListCollector
     /// Names of the open elements, from the root.
@@ -125,9 +127,9 @@ class ListDialect: XMLDialect {
         path.removeLast()
     }
 
-    /// An element begins; it is the last of `path`.
+    /// An element begins. The element is the last one of `path`.
     func opened(_ element: XMLElement) {}
 
-    /// An element ends; it is still the last of `path`.
+    /// An element ends. The element is still the last one of `path`.
     func closed(_ element: XMLElement, _ text: ListWord) {}
 }

@@ -44,7 +44,7 @@ extension ListKind {
         entry.tags = [name.value]
         entry.url = name.with("https://static.crates.io/crates/" + path)
         entry.path = name.with("cargo/" + file)
-        // Version 1 keeps the checksums apart.
+        // Version 1 of the format has the checksums in `metadata`.
         let old = metadata?["checksum \(name.value) \(version.value) (\(source))"]
         if let checksum = package["checksum"]?.word ?? old?.word {
             entry.digests = [(.sha256, checksum)]

@@ -23,7 +23,7 @@ extension ListKind {
         var entry = ListEntry(at: package.place)
         entry.url = url
         let name = package["name"]?.string ?? ""
-        // A branch as a version may have slashes.
+        // A version may be the name of a branch, which may have slashes.
         let version = (package["version"]?.string ?? "").split(separator: "/").joined(
             separator: "-")
         let type = dist?["type"]?.string ?? "zip"

@@ -2,11 +2,13 @@ internal import CCompression
 internal import MirrorModel
 internal import MirrorSystem
 
-/// How a list is compressed, as its first bytes tell.
+/// How a list is compressed, as its first bytes show.
 enum Compression: CaseIterable {
     case gzip, xz, zstd
 
-    /// Detects the compression of a text by its first bytes; nil if there is none that is known.
+    /// Detects the compression of a text by its first bytes.
+    ///
+    /// Returns nil if they belong to no known compression.
     init?(_ start: [UInt8]) {
         guard let found = Compression.allCases.first(where: { start.starts(with: $0.mark) }) else {
             return nil
@@ -30,7 +32,7 @@ enum Compression: CaseIterable {
         }
     }
 
-    /// Decompresses a whole text. The thrown error says what is wrong; the log stays as it is.
+    /// Decompresses a whole text. Throws an error that says what is wrong, and logs nothing.
     ///
     /// - Parameter most: the greatest length of the result in bytes.
     func expand(_ bytes: [UInt8], most: Int = ListReader.greatestSize) throws(DecodingStop)
@@ -56,7 +58,9 @@ enum Compression: CaseIterable {
         }
     }
 
-    /// Whether the next step ends the text; nil where the bytes are damaged.
+    /// Decompresses the next bytes. Returns whether the text ends with them.
+    ///
+    /// Returns nil if the bytes are damaged.
     private func step(
         _ stream: inout ccompression_stream, _ rest: inout ArraySlice<UInt8>,
         _ text: inout [UInt8]

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// An explicit list of conda: `@EXPLICIT`, and the URL of a package on each line, with its digest.
+    /// An explicit list of conda: `@EXPLICIT`, then a package's URL on each line, with its digest.
     ///
-    /// Behind the URL stands `#` and an md5 or a sha256, with its name before it or not. conda-lock writes
-    /// packages of Python as comments: `# pip NAME @ URL#sha256=…`.
+    /// A `#` and an md5 or a sha256 follow the URL. The algorithm's name may stand before the
+    /// digest. conda-lock writes Python packages as comments: `# pip NAME @ URL#sha256=…`.
     static var conda: ListKind {
         ListKind(
             "an explicit list of conda", "plain text", .text(read),
@@ -28,7 +28,7 @@ extension ListKind {
         guard collector.speaks(word) else { return }
         var entry = ListEntry(at: word.place)
         entry.url = word.with(url)
-        // A channel has a folder for each platform.
+        // A channel has a folder for each platform, so the files get the same folders.
         entry.folder = folder ?? url.parts(at: "/").dropLast().last.map { "conda/" + $0 }
         let hex = digest.drop { $0 != ":" && $0 != "=" }.dropFirst()
         if let algorithm = DigestAlgorithm(ofHex: hex.isEmpty ? digest : hex) {

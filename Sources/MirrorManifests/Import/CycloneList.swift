@@ -10,7 +10,7 @@ extension ListKind {
     private struct Distribution {
         let url: ListWord
         let place: TextPosition
-        /// The component, as group, name and version.
+        /// The group, the name and the version of the component.
         let name: String
         let hashes: [JSONTree]
     }
@@ -18,7 +18,8 @@ extension ListKind {
     private static func read(_ tree: JSONTree, into collector: ListCollector) {
         var files: [Distribution] = []
         collect(tree, &files, collector)
-        // Some tools name the repository of a component, which others name too.
+        // Some tools name a repository as the distribution, so several components have the same
+        // URL.
         var names: [String: String] = [:]
         var shared: Set<String> = []
         for file in files {
@@ -38,7 +39,7 @@ extension ListKind {
             let references = (component["externalReferences"]?.elements ?? []).filter {
                 $0["type"]?.string == "distribution"
             }
-            // A component that holds others may be a folder of them.
+            // A component that contains other components may be only a folder of them.
             if references.isEmpty, component["components"] == nil {
                 collector.leaveOut(name, "it names no distribution", at: component.place)
             }
@@ -48,7 +49,7 @@ extension ListKind {
                         name, "its distribution has no URL", at: reference.place)
                     continue
                 }
-                // The digests of a component are those of its file, if it has one.
+                // If a component has one distribution, the component's digests belong to this file.
                 let own = references.count == 1 ? component["hashes"] : nil
                 files.append(
                     Distribution(

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// Sources of flatpak-builder: an array, or a module or manifest that has them.
+    /// Sources of flatpak-builder: an array of sources, or a module or manifest with sources.
     static var flatpak: ListKind {
         ListKind(
             "flatpak-builder sources", "JSON", .tree(read),
@@ -10,7 +10,7 @@ extension ListKind {
             })
     }
 
-    /// The types of sources.
+    /// The values of `type` that a source of flatpak-builder may have.
     private static let kinds: Set<String> = [
         "archive", "file", "extra-data", "git", "bzr", "svn", "dir", "script", "inline", "shell",
         "patch",

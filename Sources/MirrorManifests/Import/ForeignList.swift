@@ -2,9 +2,9 @@ internal import MirrorModel
 
 /// A list of another program that mirror recognises and does not read.
 struct ForeignList: Sendable {
-    /// What shows the list.
+    /// The marks that identify a list.
     enum Mark: Sendable {
-        /// Each of these begins one of the first lines.
+        /// Each of these texts begins one of the first lines.
         case lines([String])
         /// The object in JSON has all of these keys.
         case keys([String])
@@ -12,13 +12,13 @@ struct ForeignList: Sendable {
         case tables([String])
         /// The root element has this name.
         case root(String)
-        /// The text begins with one of these.
+        /// The text begins with one of these texts.
         case start([String])
     }
 
     let title: String
     let marks: [Mark]
-    /// What the list's own program, or another, makes of it that mirror reads.
+    /// How to get a list that mirror reads, from the list's own program or from another one.
     let advice: String
 
     private init(_ title: String, _ marks: Mark..., advice: String) {
@@ -95,10 +95,10 @@ struct ForeignList: Sendable {
             advice: "aria2c fetches torrents"),
     ]
 
-    /// The sentence that refuses it.
+    /// The error message about a list of this kind.
     var refusal: String { "this is \(title), which mirror does not read: \(advice)" }
 
-    /// The list that the first lines of a text show.
+    /// Returns the list that the first lines of a text identify. Returns nil for other lines.
     static func shown(by lines: [ListLine]) -> ForeignList? {
         first { mark in
             guard case .lines(let starts) = mark else { return false }
@@ -106,24 +106,24 @@ struct ForeignList: Sendable {
         }
     }
 
-    /// The list that the keys of an object in JSON show.
+    /// Returns the list that the keys of an object in JSON identify. Returns nil for other keys.
     static func shown(by keys: Set<String>) -> ForeignList? {
         first { if case .keys(let marks) = $0 { keys.isSuperset(of: marks) } else { false } }
     }
 
-    /// The list that the tables of a text in TOML show.
+    /// Returns the list that the tables of a text in TOML identify. Returns nil for other tables.
     static func shown(byTables tree: JSONTree) -> ForeignList? {
         first { mark in
             if case .tables(let keys) = mark { keys.allSatisfy { tree[$0] != nil } } else { false }
         }
     }
 
-    /// The list whose root element has a name.
+    /// Returns the list whose root element has this name. Returns nil for other names.
     static func shown(byRoot name: String) -> ForeignList? {
         first { if case .root(let root) = $0 { root == name } else { false } }
     }
 
-    /// The list that begins with these bytes.
+    /// Returns the list that begins with these bytes. Returns nil for other bytes.
     static func shown(byStart bytes: [UInt8]) -> ForeignList? {
         first { mark in
             guard case .start(let starts) = mark else { return false }

@@ -51,13 +51,13 @@ extension ListKind {
                     _ = entry.addDigest(word.with(digest), at: "=")
                 }
             }
-            // Servers may have other gems of the same name; a digest tells them apart.
+            // Without a digest, another server's gem of this name may be a different file.
             if entry.digests.isEmpty { entry.mirrors = [] }
             collector.add(entry)
         }
     }
 
-    /// A gem: `NAME (VERSION)` or `NAME (VERSION-PLATFORM)`.
+    /// Reads a gem: `NAME (VERSION)` or `NAME (VERSION-PLATFORM)`. Returns nil for other lines.
     private static func gem(in line: ListLine) -> (name: Substring, version: Substring)? {
         let words = line.words
         guard words.count > 1, words[1].hasPrefix("("), words[1].hasSuffix(")") else { return nil }

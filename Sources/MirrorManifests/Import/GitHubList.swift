@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// A release as GitHub's API describes it, its assets alone, or several releases.
+    /// A GitHub release as GitHub's API describes it: one release, several, or only its assets.
     static var github: ListKind {
         ListKind(
             "a GitHub release", "JSON", .tree(read),
@@ -20,7 +20,7 @@ extension ListKind {
                 add(element, in: nil, to: collector)
                 continue
             }
-            // Files of several releases have the same names.
+            // Files of several releases have the same names, so each release gets its own folder.
             let folder = element["tag_name"]?.string
             for asset in assets.elements { add(asset, in: folder, to: collector) }
         }

@@ -1,11 +1,12 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them, and the `.info`
-    /// beside each zip, without which `go mod download` takes no module from a proxy.
+    /// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them.
     ///
-    /// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
-    /// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
+    /// The `.info` beside each zip is added, because `go mod download` takes no module from a proxy
+    /// without it. The paths are those of the proxy, so that the tree can be used as a proxy. Go
+    /// hashes the files within a zip, not the bytes of the zip. So its hashes prove nothing to
+    /// mirror, and are left out.
     static var goSum: ListKind {
         ListKind("go.sum", "plain text", .text(read), .grammar(flaw))
     }
@@ -41,7 +42,9 @@ extension ListKind {
         }
     }
 
-    /// Capital letters as `!` and the small letter, for file systems that do not tell them apart.
+    /// Writes each capital letter as `!` and the small letter, as Go's proxy does.
+    ///
+    /// Some file systems do not distinguish capital letters from small ones.
     private static func escaped(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

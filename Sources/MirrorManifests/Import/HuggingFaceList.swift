@@ -3,8 +3,8 @@ internal import MirrorModel
 extension ListKind {
     /// The tree of a repository as Hugging Face's API describes it.
     ///
-    /// The digest of a large file is its sha256; the one of a small file is git's, which is not a
-    /// digest of the file's bytes.
+    /// The digest of a large file is its sha256. The digest of a small file is git's, which is not
+    /// a digest of the file's bytes.
     static var huggingFace: ListKind {
         ListKind(
             "a Hugging Face tree", "JSON", .tree(read),
@@ -22,7 +22,7 @@ extension ListKind {
             })
     }
 
-    /// How many files one answer of the API has at most.
+    /// The most files that one answer of the API has.
     private static let mostEntries = 1000
 
     private static func read(_ tree: JSONTree, into collector: ListCollector) {
@@ -40,7 +40,7 @@ extension ListKind {
             }
             collector.add(entry)
         }
-        // A server names the next page.
+        // A remote list needs no note, because the server names the next page.
         if tree.elements.count == mostEntries, !collector.builder.check.origin.isRemote {
             collector.note(
                 "\(mostEntries) entries are the most that one answer has; there may be more", "",
@@ -48,7 +48,7 @@ extension ListKind {
         }
     }
 
-    /// Leaves out folders of which no file is listed, as in an answer that is not recursive.
+    /// Leaves out each folder whose files are not listed, as in an answer that is not recursive.
     private static func leaveOutFolders(of tree: JSONTree, _ collector: ListCollector) {
         if case .url(let url) = collector.builder.check.origin,
             url.query?.parts(at: "&").contains(where: {

@@ -3,21 +3,21 @@ internal import MirrorModel
 internal import MirrorSystem
 
 extension ListKind {
-    /// A directory listing of a web server: of nginx, Apache, lighttpd, caddy, Python and the like in HTML,
-    /// of nginx and caddy in JSON.
+    /// A directory listing of a web server.
     ///
-    /// Files and folders under the listing's own URL are entries. Other links lead elsewhere: to the folder
-    /// above, to the same listing in another order, to the server's maker.
+    /// The listing is HTML (of nginx, Apache, lighttpd, caddy, Python and others) or JSON (of nginx
+    /// and caddy). Files and folders under the listing's own URL are entries. Other links lead to
+    /// the folder above, to the same listing in another order, or to the server's maker.
     static var index: ListKind {
         ListKind(
             "a directory listing", "HTML or JSON", .tree(read),
-            // Many folders are called alike.
+            // Many folders have the same name, so host and path make the name of the list.
             name: { url in
                 ([url.host[...]] + url.path.parts(at: "/")).joined(separator: "-")
             })
     }
 
-    /// The greatest number of entries of a listing and its folders.
+    /// The most entries of a listing together with its folders.
     private static let mostEntries = 100_000
 
     static func read(_ page: HTMLPage, into collector: ListCollector) {
@@ -53,14 +53,16 @@ extension ListKind {
     }
 
     private static func isShort(_ count: Int, _ collector: ListCollector) -> Bool {
-        // The links to other orders and to the folder above are none.
+        // Up to 100 links may lead to other orders or to the folder above; they are no entries.
         if count <= mostEntries + 100 { return true }
         collector.log.error(
             at: TextPosition(), "a listing of \(count) entries; at most \(mostEntries) are read")
         return false
     }
 
-    /// The folder that the listing is of; nil, with an error, for a page in a file.
+    /// Returns the folder that the listing shows.
+    ///
+    /// Logs an error and returns nil if the page is a file and no base is known.
     private static func folder(of collector: ListCollector) -> ListedFolder? {
         let answered = collector.hint.answeredBy
         if case .folder(var folder)? = collector.hint.part {
@@ -83,7 +85,10 @@ extension ListKind {
         return ListedFolder(url: plain)
     }
 
-    /// The size behind a link, as nginx and Apache write it: the last word, a number perhaps with a unit.
+    /// Reads the size behind a link, as nginx and Apache write it.
+    ///
+    /// The size is the last word: a number, which may have a unit. Returns nil if this word is no
+    /// number.
     private static func size(in text: String) -> Int64? {
         guard var word = text.split(whereSeparator: \.isWhitespace).last else { return nil }
         let units: [Character: Double] = ["K": 0x1p10, "M": 0x1p20, "G": 0x1p30, "T": 0x1p40]
@@ -100,7 +105,7 @@ extension ListKind {
     ) {
         guard url.origin == folder.url.origin, url.path.hasPrefix(folder.url.path) else { return }
         let rest = url.path.dropFirst(folder.url.path.count)
-        // The listing itself, perhaps in another order.
+        // The link leads to the listing itself, perhaps in another order.
         guard !rest.isEmpty else { return }
         guard let name = SourceURL.decoded(rest) else {
             collector.leaveOut(String(rest), "its name is no UTF-8", at: place)
@@ -137,37 +142,40 @@ extension JSONTree {
     }
 }
 
-/// The links of a page of HTML, and what it calls itself; read by libxml2, which mends what is malformed.
+/// The links and the titles of a page of HTML.
+///
+/// libxml2 reads the page and repairs what is malformed.
 final class HTMLPage {
-    /// The text of `title`, and of the first heading.
+    /// The texts of `title` and of the first heading.
     private var titles: [String] = []
-    /// The `href` of each link, with character references resolved, and the text behind the link, up to
-    /// the next one.
+    /// Each link's `href`, with character references resolved, and its tail.
+    ///
+    /// The tail is the text behind the link, up to the next link.
     private(set) var links: [(reference: String, tail: String)] = []
-    /// Whether it has the table of caddy's file server.
+    /// Whether the page has the table of caddy's file server.
     private var hasListingTable = false
-    /// Whether the text that comes now belongs to a title, and whether to a link's tail.
+    /// `isInTitle`: the next text belongs to a title. `isInTail`: it belongs to a link's tail.
     private var (isInTitle, isInTail) = (false, false)
 
-    /// The greatest length of a text that is kept, in bytes.
+    /// The most bytes of a text that are kept.
     private static let longestText = SourceURL.longestText
 
     /// The most words in a tag: libxml2 compares all attributes of an element with each other.
     private static let mostWords = 2000
 
-    /// Reads a whole page; what is wrong with it is in the log.
+    /// Reads a whole page. Errors of the page go to the log.
     init(_ bytes: [UInt8], log: DiagnosticLog) throws(DecodingStop) {
         guard !HTMLPage.hasEndlessTag(bytes) else {
             log.error(at: TextPosition(), "a tag with more than \(HTMLPage.mostWords) words in it")
             throw .refused
         }
-        // libxml2 would end there.
+        // libxml2 would stop reading at a NUL byte.
         guard !bytes.contains(0) else {
             log.error(at: TextPosition(), "a NUL character")
             throw .refused
         }
         XMLPushParser.prepareLibrary
-        // libxml2 would end at the first byte that is no UTF-8.
+        // libxml2 would stop reading at the first byte that is not UTF-8.
         let text = Array(String(decoding: bytes, as: UTF8.self).utf8)
         let result = text.withUnsafeBytes { raw in
             let start = raw.bindMemory(to: CChar.self)
@@ -191,7 +199,7 @@ final class HTMLPage {
     }
 
     private static func hasEndlessTag(_ bytes: [UInt8]) -> Bool {
-        // Words since the last `<`, unless a `>` came.
+        // The number of words since the last `<`; nil after a `>`.
         var words: Int?
         var previous: UInt8 = 0x20
         for byte in bytes {
@@ -266,7 +274,7 @@ private func startElement(
 ) {
     guard let name else { return }
     reader(user)?.start(String(cString: name)) { wanted in
-        // Names and values by turns; nil ends them.
+        // Names and values alternate; nil ends the array.
         var at = 0
         while let attributes, let found = attributes[at] {
             if String(cString: found) == wanted {

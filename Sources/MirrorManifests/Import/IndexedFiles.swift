@@ -1,18 +1,18 @@
 internal import MirrorModel
 
-/// What a package index has of a project: a page of HTML (PEP 503) or JSON (PEP 691).
+/// The page that a package index has of a project: HTML (PEP 503) or JSON (PEP 691).
 ///
-/// Of its files those are taken whose digests the list names.
+/// The collector takes only the files whose digests the list names.
 extension ListCollector {
-    /// Takes the files of a project from a page of HTML.
+    /// Adds the files of a project from a page of HTML.
     func addFiles(of project: IndexedProject, from page: HTMLPage) {
-        // How the names of packages end.
+        // The ends of package file names.
         let kinds = [".whl", ".tar.gz", ".zip", ".tar.bz2", ".tgz", ".egg"]
         var files: [(url: String, digests: [Digest], size: String?)] = []
         for link in page.links {
             let (url, fragment) = link.reference.halves(atFirst: "#") ?? (link.reference[...], "")
             let name = (url.halves(atFirst: "?")?.before ?? url).parts(at: "/").last ?? ""
-            // Other pages link here and there.
+            // Pages may have links to other things than packages.
             guard !fragment.isEmpty || kinds.contains(where: name.hasSuffix) else { continue }
             let digests = fragment.parts(at: "&").compactMap { part -> Digest? in
                 guard let (name, hex) = part.halves(atFirst: "=") else { return nil }
@@ -23,7 +23,9 @@ extension ListCollector {
         add(files, of: project)
     }
 
-    /// Takes the files of a project from a page of JSON; false if it is none.
+    /// Adds the files of a project from a page of JSON.
+    ///
+    /// Returns false if the JSON is no such page.
     func addFiles(of project: IndexedProject, from tree: JSONTree) -> Bool {
         guard let found = tree["files"]?.elements else { return false }
         var files: [(url: String, digests: [Digest], size: String?)] = []
@@ -42,7 +44,7 @@ extension ListCollector {
         DigestAlgorithm(rawValue: name.lowercased()).flatMap { try? Digest($0, declared: hex) }
     }
 
-    /// Takes the files that a list names; an error names each digest that none of them has.
+    /// Adds the files that a list names. Logs an error for each digest that no file has.
     private func add(
         _ files: [(url: String, digests: [Digest], size: String?)], of project: IndexedProject
     ) {

@@ -2,51 +2,53 @@ package import MirrorModel
 
 /// Makes resources of the files in a list, with the builder that manifests use.
 ///
-/// A file that is listed twice becomes one resource. An entry that cannot be taken is left out with its
-/// reason. Other doubts are counted, and each becomes one warning.
+/// A file that is listed twice becomes one resource. An entry that mirror cannot use is left out,
+/// with its reason. Other doubts are counted, and each kind becomes one warning.
 final class ListCollector {
     let builder: ManifestBuilder
     let format: ListFormat
-    /// The further documents that the list consists of.
+    /// The further documents that belong to the list.
     var parts: [ListPart] = []
-    /// The entries that are not taken.
+    /// The entries that the collector has left out, with their reasons.
     private(set) var leftOut: [LeftOutEntry] = []
     private var files = ListFiles()
-    /// The projects whose files a package index has, and their positions by their URLs.
+    /// `projects`: the projects whose files a package index lists.
+    ///
+    /// `projectPositions`: the positions of the projects by their URLs.
     private var projects: [IndexedProject] = []
     private var projectPositions: [SourceURL: Int] = [:]
     private var notes: [ListNote] = []
     /// The positions of the notes, by their reasons.
     private var notePositions: [String: Int] = [:]
     private var lacksBase = false
-    /// The base that was given, as long as no file needed it.
+    /// The base that was given. `nil` once a file needed it.
     private(set) var unusedBase: SourceURL?
 
     var log: DiagnosticLog { builder.log }
 
-    /// What is known of the list besides its text.
+    /// Knowledge about the list that its text does not have, such as its base or its format.
     let hint: ListHint
 
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
         (self.format, self.builder, self.hint) = (format, builder, hint)
-        // A list in a file does not lie beside its files.
+        // A list in a file does not show where its files are, so the file's folder is no base.
         let url: SourceURL? =
             if case .url(let url) = builder.check.origin { url } else { nil }
         builder.resourceBuilder.base = hint.base ?? url.flatMap(format.kind.base)
-        // What an index says is relative to the page that answered.
+        // URLs on an index's page are relative to the URL that answered.
         if case .project? = hint.part { builder.resourceBuilder.base = hint.answeredBy }
         unusedBase = hint.base
         builder.nameByPlace = url.flatMap(format.kind.name)
         builder.resourceBuilder.isList = true
     }
 
-    /// Takes a file, or leaves it out if something is wrong with it.
+    /// Adds a file. Leaves out the file if one of its values is wrong.
     func add(_ entry: ListEntry) {
         guard let url = url(of: entry) else { return }
         var resource: Resource?
         let flaw = log.takingErrorsBack { resource = self.resource(of: entry, at: url) }
         if let flaw {
-            // `path "a/../b": it has …`: without the value, so that reasons can be counted.
+            // `path "a/../b": it has …` loses the value, so that equal reasons can be counted.
             let reason = flaw.ranges(of: "\": ").first.map { mark in
                 "\(flaw.prefix { $0 != " " }): \(flaw[mark.upperBound...])"
             }
@@ -56,7 +58,7 @@ final class ListCollector {
         }
     }
 
-    /// Names a project whose files a package index has by their digests (PEP 503).
+    /// Adds a project. Its digests select files from a package index's page (PEP 503).
     ///
     /// - Parameter index: a URL that ends in a slash.
     func addProject(_ name: ListWord, _ digests: [Digest], at index: SourceURL) {
@@ -65,7 +67,7 @@ final class ListCollector {
         guard let url = try? SourceURL(reference, relativeTo: index) else {
             return leaveOut(name, "no page of a package index can have its name")
         }
-        // One request serves all versions that a list names.
+        // One request serves all versions of a project that a list names.
         if let position = projectPositions[url] {
             projects[position].digests += digests
             return
@@ -108,20 +110,22 @@ final class ListCollector {
         return draft.resource
     }
 
-    /// The path of a file that is named by its URL; nil if that has no name at its end.
+    /// Returns the path of a file that its URL names: the last segment, in the entry's folder.
+    ///
+    /// Returns nil if the URL has no name at its end.
     private func name(of entry: ListEntry, at url: ListWord) -> ListWord? {
         guard var name = lastSegment(of: url) else { return nil }
         if let folder = entry.folder { name.value = folder + "/" + name.value }
         return name
     }
 
-    /// Notes that the base is needed, though each file gets a URL of its own.
+    /// Marks the base as used, though each file gets a full URL.
     func useBase() { unusedBase = nil }
 
     /// Leaves out an entry.
     ///
     /// - Parameters:
-    ///   - name: what the list calls it.
+    ///   - name: what the list calls the entry.
     ///   - reason: why, in words that follow a comma.
     func leaveOut(_ name: String, _ reason: String, at place: TextPosition) {
         leftOut.append(LeftOutEntry(name, reason, at: place))
@@ -132,7 +136,7 @@ final class ListCollector {
         leaveOut(word.value, reason, at: word.place)
     }
 
-    /// Counts a doubt by its reason.
+    /// Counts a doubt by its reason. Each reason becomes one warning.
     ///
     /// - Parameters:
     ///   - reason: the reason, in the words that follow the number.
@@ -149,7 +153,7 @@ final class ListCollector {
         }
     }
 
-    /// Whether mirror can ask for a URL, as far as its scheme tells; otherwise it is left out.
+    /// Whether mirror supports the scheme of a URL. If not, the entry is left out.
     ///
     /// - Parameter name: what the list calls the entry; nil stands for the URL.
     func speaks(_ url: ListWord, name: String? = nil) -> Bool {
@@ -158,9 +162,9 @@ final class ListCollector {
         return false
     }
 
-    /// Those of a file's URLs that mirror can ask for.
+    /// Returns the URLs of a file whose schemes mirror supports.
     ///
-    /// The others are noted. If none remains, the file is left out.
+    /// Each other URL is noted. If no URL remains, the file is left out.
     func spoken(_ urls: [ListWord], name: String? = nil) -> [ListWord] {
         let spoken = urls.filter { ListCollector.reasonOfScheme($0.value) == nil }
         if spoken.isEmpty, let first = urls.first { _ = speaks(first, name: name) }
@@ -172,7 +176,9 @@ final class ListCollector {
         return spoken
     }
 
-    /// Why mirror cannot ask for a URL; nil if its scheme is none of the reasons.
+    /// Returns why mirror cannot ask for a URL.
+    ///
+    /// Returns nil if the scheme is supported, or if the text has no scheme.
     private static func reasonOfScheme(_ url: String) -> String? {
         guard let (scheme, _) = url.halves(atFirst: ":"), !scheme.utf8.contains(0x2F),
             URLScheme(rawValue: scheme.lowercased()) == nil
@@ -185,21 +191,23 @@ final class ListCollector {
         leaveOut(String(line.trimmed), "the line \(flaw)", at: line.place)
     }
 
-    /// Counts a digest that cannot be checked.
+    /// Counts a digest whose algorithm mirror does not compute.
     func noteUnknownDigest(_ name: String, at place: TextPosition) {
         note(
             "left out: \(Quoted(name, limit: 40)), which mirror does not compute", "digest",
             at: place)
     }
 
-    /// The last part of a URL's path as a word; nil if the URL has none.
+    /// Returns the last segment of a URL's path as a word.
+    ///
+    /// Returns nil if the URL is invalid or has no such segment.
     func lastSegment(of url: ListWord) -> ListWord? {
         guard let parsed = try? SourceURL(url.value, relativeTo: builder.resourceBuilder.base)
         else { return nil }
         return parsed.lastSegment.map { url.with($0) }
     }
 
-    /// Hands everything to the builder.
+    /// Passes the files to the builder, and logs the warnings and errors about the list as a whole.
     func finish() {
         parts += projects.map { .project($0) }
         let (resources, others) = files.finish()
@@ -212,7 +220,7 @@ final class ListCollector {
                 "no file needs the base \(unusedBase): each has a URL of its own")
         }
         for note in notes { log.warning(at: note.place, note.sentence) }
-        // A page or a folder may be empty.
+        // A further page, or a folder of a listing, may be empty.
         if resources.isEmpty, parts.isEmpty, hint.part == nil, !hint.goesOn, log.errorCount == 0 {
             log.error(at: TextPosition(), ListFiles.nothingLeft(of: format, leftOut))
         }
@@ -246,12 +254,12 @@ final class ListCollector {
     }
 
     private func beneathCaches(_ path: ListWord) -> ListWord {
-        // An absolute path is refused as such, not made relative.
+        // An absolute path stays absolute, so that it is refused as a target.
         let isAbsolute = path.value.utf8.first == UInt8(ascii: "/")
         let text =
             isAbsolute ? path.value : builder.resourceBuilder.defaults.directory + "/" + path.value
-        // A path with one slash at its end lets the server name the file. With two, it has an empty
-        // component, and is refused.
+        // A path with one slash at its end would let the server name the file. A second slash makes
+        // an empty component, so the path is refused.
         let isFolder = text.utf8.last == UInt8(ascii: "/")
         return path.with(isFolder ? text + "/" : text)
     }
@@ -278,7 +286,7 @@ struct ListNote {
         (self.reason, self.noun, self.plural, self.place) = (reason, noun, plural, place)
     }
 
-    /// `3 entries left out: …`, or the reason alone where nothing is counted.
+    /// `3 entries left out: …`, or only the reason if `noun` is empty.
     var sentence: String {
         noun.isEmpty ? reason : "\(Counted(count, noun, plural: plural)) \(reason)"
     }
@@ -286,18 +294,18 @@ struct ListNote {
 
 /// A file of a list, as the list describes it.
 struct ListEntry {
-    /// Where the file is described.
+    /// The place at which the list describes the file.
     var place: TextPosition
-    /// Its URL; nil if the list has only names, which are relative to the list's base.
+    /// The file's URL. `nil` means that the list has only names, relative to the list's base.
     var url: ListWord?
-    /// Its path in `Caches/`; nil stands for the last part of its URL, in `folder`.
+    /// The file's path in `Caches/`. `nil` means the last segment of its URL, in `folder`.
     var path: ListWord?
-    /// The folder of a file that is named by its URL; nil stands for `Caches/` itself.
+    /// The folder of a file that is named by its URL. `nil` means `Caches/` itself.
     var folder: String?
     /// Further URLs of the same bytes.
     var mirrors: [ListWord] = []
     var size: ListWord?
-    /// A size that proves nothing, in bytes.
+    /// An approximate size in bytes, which proves nothing.
     var likelySize: Int64?
     /// Digests in hexadecimal digits.
     var digests: [(algorithm: DigestAlgorithm, hex: ListWord)] = []
@@ -306,10 +314,10 @@ struct ListEntry {
     var headers: [(name: ListWord, value: ListWord)] = []
     var tags: [String] = []
 
-    /// A file that is described at a place.
+    /// Makes an entry for a file that the list describes at a place.
     init(at place: TextPosition) { self.place = place }
 
-    /// A file whose path, and whose URL below the base, are one name.
+    /// Makes an entry for a file whose path, and whose URL below the base, are one name.
     init(named name: ListWord) {
         place = name.place
         path = name
@@ -320,7 +328,7 @@ struct ListEntry {
         (url, mirrors) = (urls.first, Array(urls.dropFirst()))
     }
 
-    /// Whether a value is longer than mirror's own reader takes it from a manifest.
+    /// Whether a value is longer than mirror accepts in a manifest.
     var isTooLong: Bool {
         let words = [url, path, size, integrity].compactMap(\.self) + mirrors + digests.map(\.hex)
         // A dollar sign in a header is doubled.
@@ -332,13 +340,15 @@ struct ListEntry {
             }
     }
 
-    /// Takes `sha256:…` or `sha256=…`; false if mirror has no such algorithm.
+    /// Adds a digest such as `sha256:…` or `sha256=…`.
+    ///
+    /// Returns false if mirror has no such algorithm.
     mutating func addDigest(_ word: ListWord, at mark: Unicode.Scalar) -> Bool {
         guard let (name, hex) = word.value.halves(atFirst: mark) else { return false }
         return addDigest(String(name), word.with(hex))
     }
 
-    /// Takes a digest; false if mirror has no such algorithm.
+    /// Adds a digest. Returns false if mirror has no such algorithm.
     mutating func addDigest(_ name: String, _ hex: ListWord) -> Bool {
         let plain = name.lowercased().split(separator: "-").joined()
         guard let algorithm = DigestAlgorithm(rawValue: plain) else { return false }
@@ -347,7 +357,9 @@ struct ListEntry {
     }
 }
 
-/// What was left out of a list of several documents, as a note in the manifest that is kept of it.
+/// The entries that were left out of a list of several documents.
+///
+/// The copy of the list that a root keeps is a manifest, which has these entries as a note.
 extension [LeftOutEntry] {
     private static var noteKey: StaticString { "x-left-out" }
 
@@ -364,7 +376,9 @@ extension [LeftOutEntry] {
         text = json.take().dropLast() + [UInt8(ascii: ",")] + text.dropFirst()
     }
 
-    /// Reads the entries in the note of a text; empty if its first key is no such note.
+    /// Reads the entries in the note of a manifest's text.
+    ///
+    /// The result is empty if the text's first key is no such note.
     package init(noteIn descriptor: Int32) {
         self = []
         let log = DiagnosticLog(file: "")
@@ -392,7 +406,7 @@ extension LeftOutEntry {
 }
 
 extension ManifestError {
-    /// The refusal of a list for the entries that are left out of it.
+    /// Makes an error of the entries that were left out of a list.
     package init(leftOut: [LeftOutEntry], of label: String) {
         let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in
             Diagnostic(

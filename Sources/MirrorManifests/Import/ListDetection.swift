@@ -2,17 +2,17 @@ internal import MirrorModel
 
 /// Finds the format of a list by the evidence that each format names.
 ///
-/// Formats are asked in the order of `ListFormat`, those with a narrow grammar before those with a
+/// Formats are tried in the order of `ListFormat`, those with a narrow grammar before those with a
 /// wide one.
 extension ListReader {
-    /// How many lines are checked; blank lines do not count.
+    /// The most lines that are checked; blank lines do not count.
     private static let mostLines = 64
 
     private static var kinds: [(format: ListFormat, evidence: [ListKind.Evidence])] {
         ListFormat.allCases.map { ($0, $0.kind.evidence) }
     }
 
-    /// The format of a text of lines. Throws where mirror does not read it.
+    /// Returns the format of a text of lines. Throws if mirror does not read this text.
     func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
         let kinds = ListReader.kinds
         let format = { (isShown: (ListKind.Evidence) -> Bool) in
@@ -29,7 +29,7 @@ extension ListReader {
             if case .lines(let areShown) = $0 { areShown(lines) } else { false }
         }
         if let byLines { return byLines }
-        // The format whose grammar most of the lines fit, and the first line that does not.
+        // The format whose grammar most lines fit, and the first line that does not fit.
         var nearest: (format: ListFormat, line: ListLine, reason: String)?
         var mostFitting = lines.count / 2
         for (format, evidence) in kinds where !lines.isEmpty {
@@ -82,18 +82,19 @@ extension ListReader {
         return isKey && value.utf8.first != UInt8(ascii: "=")
     }
 
-    /// What the top-level keys of a text in JSON show.
+    /// The kind of document that the top-level keys of a text in JSON show.
     enum Finding {
         case manifest
         case list(ListFormat)
-        /// A list that mirror does not read.
+        /// The keys of a list that mirror does not read.
         case foreign(ForeignList)
-        /// An array, whose elements identify the format.
+        /// An array. Its elements, not keys, identify the format.
         case array
     }
 
-    /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
-    /// reports them.
+    /// Finds the first key that identifies a format.
+    ///
+    /// Errors are ignored here; the reader of the text reports them.
     static func finding(inJSON bytes: ManifestBytes) throws(DecodingStop) -> Finding {
         var keys: [String: ListFormat] = [:]
         for (format, evidence) in kinds {
@@ -122,7 +123,9 @@ extension ListReader {
         return .manifest
     }
 
-    /// The format of an array in JSON, by the first element that identifies one.
+    /// Returns the format of an array in JSON, by the first element that identifies a format.
+    ///
+    /// Returns nil if no element does.
     static func format(ofArray array: JSONTree) -> ListFormat? {
         let kinds = kinds
         for element in array.elements {
@@ -136,7 +139,9 @@ extension ListReader {
         return nil
     }
 
-    /// The format of a root element in XML; nil if it is none that mirror reads.
+    /// Returns the list format of a root element in XML.
+    ///
+    /// Returns nil if mirror reads no such list.
     static func format(ofRoot root: XMLElement) -> ListFormat? {
         kinds.first { kind in
             kind.evidence.contains {

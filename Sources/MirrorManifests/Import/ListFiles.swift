@@ -1,32 +1,33 @@
 package import MirrorModel
 
-/// The files of a list, made one tree: what cannot stand beside the others gets another place or is
-/// left out.
+/// Makes one tree of the files of a list.
+///
+/// A file that cannot stand beside the others gets another path, or is left out.
 package struct ListFiles {
     private var files = JoinedResources()
-    /// Whether each file has its name from its URL.
+    /// For each file, whether the end of its URL is its name.
     private var areNamedByURL: [Bool] = []
 
     package init() {}
 
-    /// How many files there are so far.
+    /// The number of files so far.
     package var count: Int { files.count }
 
     /// Adds a file, or joins it with an earlier description of the same bytes.
     ///
-    /// - Parameter isNamedByURL: whether the list gives it no name, so that it has the one at the end of
-    ///   its URL.
+    /// - Parameter isNamedByURL: whether the list gives the file no name, so that the end of its
+    ///   URL is its name.
     package mutating func add(_ resource: Resource, isNamedByURL: Bool = false) {
         if files.add(resource) { areNamedByURL.append(isNamedByURL) }
     }
 
-    /// The files that are one tree, and those that are left out.
+    /// Returns the files that form one tree, and the entries that are left out.
     package mutating func finish() -> (resources: ResourceTable, leftOut: [LeftOutEntry]) {
         separateEqualNames()
         var resources = files.resources
         files = JoinedResources()
         var leftOut: [LeftOutEntry] = []
-        // A file may be in the way of several others, which the next round finds.
+        // A file may conflict with several others; the next round finds the further conflicts.
         for _ in 0..<ListFiles.mostRounds {
             resources.rememberOrder()
             let manifest = Manifest(name: nil, owner: "list", resources: resources)
@@ -46,17 +47,17 @@ package struct ListFiles {
         return (resources, leftOut)
     }
 
-    /// What is said of a list of which nothing is left.
+    /// Returns the error message about a list without a file that can be fetched.
     package static func nothingLeft(of format: ListFormat, _ leftOut: [LeftOutEntry]) -> String {
         ([format.kind.title + " that lists no file that can be fetched"]
             + leftOut.sentences(most: 8))
             .joined(separator: "; ")
     }
 
-    /// How often the files are looked at until they are one tree.
+    /// The most rounds in which conflicting files are left out.
     private static let mostRounds = 16
 
-    /// The positions of the files that flaws leave out, and why.
+    /// Returns the positions of the files to leave out, with the reasons.
     private static func reasons(of flaws: [ManifestRuleError], in manifest: Manifest) -> [Int:
         String]
     {
@@ -72,7 +73,7 @@ package struct ListFiles {
             }
         }
         guard !folders.isEmpty else { return reasons }
-        // All files of the folder that is written otherwise.
+        // If two folders differ only in spelling, all files of the second folder are left out.
         for position in manifest.resources.indices {
             var path = manifest.resources.target(at: position).folder
             while !path.isEmpty {
@@ -83,7 +84,7 @@ package struct ListFiles {
         return reasons
     }
 
-    /// Gives files a folder each, made of their URLs, where these end in the same name.
+    /// Moves files whose URLs end in the same name into folders made from their URLs.
     private mutating func separateEqualNames() {
         let resources = files.resources
         var known = RepeatedHashes(expecting: resources.count)
@@ -112,9 +113,10 @@ package struct ListFiles {
 }
 
 extension Resource {
-    /// A target with the host and the folders of its URL in front of the name; nil if it cannot be one.
+    /// The target with the host and the folders of its URL before the name.
     ///
-    /// With a query, digits that follow from the URL are a folder too.
+    /// If the URL has a query, the path also gets a folder of digits made from the URL. `nil` means
+    /// that the result is no valid target.
     fileprivate var targetByURL: Target? {
         let url = primary.url
         let folders = url.path.parts(at: "/").dropLast().compactMap { SourceURL.decoded($0) }

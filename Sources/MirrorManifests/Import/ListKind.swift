@@ -1,43 +1,52 @@
 internal import MirrorModel
 
-/// How a list of another program is recognised and read; each format has one, beside its reader.
+/// How mirror recognises and reads the lists of another program.
+///
+/// Each format has one value of this type, beside its reader.
 struct ListKind {
-    /// What reads the list.
+    /// The function that reads the list, by its notation.
     enum Reader {
         case text((ListText, ListCollector) throws(DecodingStop) -> Void)
-        /// JSON or TOML.
+        /// Reads a tree made of JSON or TOML.
         case tree((JSONTree, ListCollector) -> Void)
-        /// XML.
+        /// Makes the reader of an XML document.
         case dialect((ListCollector) -> any XMLDialect)
     }
 
-    /// What shows the format, in the order in which it counts.
+    /// The marks of a format. A mark of an earlier case counts before one of a later case.
     enum Evidence {
-        /// A line that only this format has.
+        /// Whether a line is one that only this format has.
         case line((ListLine) -> Bool)
-        /// The lines as a whole.
+        /// Whether the lines as a whole belong to this format.
         case lines(([ListLine]) -> Bool)
-        /// Why a line cannot belong to the format; nil if it can. All lines must fit.
+        /// Returns why a line cannot belong to the format.
+        ///
+        /// Returns nil if the line can belong to it. All lines must fit.
         case grammar((ListLine) -> String?)
-        /// The fields of the first paragraph, as Debian writes them.
+        /// Whether the fields of the first paragraph, as Debian writes them, belong to this format.
         case fields((Set<String>) -> Bool)
-        /// Keys of a JSON object that occur in this format only and in no manifest, or an element of
-        /// an array.
+        /// Keys of a JSON object, or an element of a JSON array, that identify this format.
+        ///
+        /// The keys occur in no other format and in no manifest.
         case json(keys: Set<String>, isElement: (JSONTree) -> Bool = { _ in false })
-        /// A text in TOML.
+        /// Whether a document in TOML belongs to this format.
         case toml((JSONTree) -> Bool)
-        /// The root element in XML.
+        /// The name, and perhaps the namespace, of the root element in XML.
         case root(String, in: String? = nil)
     }
 
-    /// The name for people.
+    /// The name of the format for people.
     let title: String
     let notation: String
     let reader: Reader
     let evidence: [Evidence]
-    /// The URL that the names of a list are relative to, if the list came from this URL.
+    /// Returns the base of the names in a list that came from this URL.
+    ///
+    /// Returns nil if the URL gives no base.
     let base: (SourceURL) -> SourceURL?
-    /// The name of a list that came from this URL; nil where its file's name is its own.
+    /// Returns the name of a list that came from this URL.
+    ///
+    /// `nil` means that the list has the name of its file.
     let name: (SourceURL) -> String?
 
     init(
@@ -51,7 +60,7 @@ struct ListKind {
 }
 
 extension ListFormat {
-    /// How the format is recognised and read.
+    /// How mirror recognises and reads this format.
     var kind: ListKind {
         switch self {
         case .urls: .urls
@@ -91,7 +100,7 @@ extension ListFormat {
 }
 
 extension SourceURL {
-    /// The URL of a reference that is relative to this one; nil if it is none.
+    /// Resolves a reference against this URL. Returns nil if the result is no valid URL.
     func beside(_ reference: String) -> SourceURL? {
         try? SourceURL(reference, relativeTo: self)
     }

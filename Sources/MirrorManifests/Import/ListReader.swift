@@ -5,7 +5,7 @@ struct ListReader {
     let builder: ManifestBuilder
     let hint: ListHint
 
-    /// The greatest length of a list in bytes, decompressed.
+    /// The most bytes of a list, after decompression.
     static let greatestSize = 1 << 29
 
     private var log: DiagnosticLog { builder.log }
@@ -43,7 +43,7 @@ struct ListReader {
         return collector
     }
 
-    /// Reads a tree that was made of JSON or TOML.
+    /// Reads a tree that the JSON or TOML parser made.
     func read(_ tree: JSONTree, as format: ListFormat) throws(DecodingStop) -> ListCollector {
         guard case .tree(let read) = format.kind.reader else { throw refuseNotation(of: format) }
         let collector = ListCollector(format, builder: builder, hint: hint)
@@ -52,7 +52,7 @@ struct ListReader {
         return collector
     }
 
-    /// Reads a page of HTML, which is a directory listing or what a package index has of a project.
+    /// Reads a page of HTML: a directory listing, or a package index's page of a project.
     func readHTML(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
         let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize), log: log)
         let collector = ListCollector(hint.format ?? .index, builder: builder, hint: hint)
@@ -76,11 +76,14 @@ struct ListReader {
         return collector
     }
 
-    /// Whether the text may be a directory listing: only one whose URL ends in a slash, or which is in a
-    /// file.
+    /// Whether the text may be a directory listing.
+    ///
+    /// Only a file, or a URL that ends in a slash, can be a listing.
     private var mayBeListing: Bool { isFolder || !builder.check.origin.isRemote }
 
-    /// Whether the text came from a URL that ends in a slash, perhaps because its server added that.
+    /// Whether the text came from a URL that ends in a slash.
+    ///
+    /// The server may have added the slash by a redirect.
     var isFolder: Bool {
         if builder.check.origin.isFolder { return true }
         guard case .url(let url) = builder.check.origin, let answered = hint.answeredBy else {
@@ -89,13 +92,13 @@ struct ListReader {
         return answered.origin == url.origin && answered.path == url.path + "/"
     }
 
-    /// Refuses a list that mirror does not read.
+    /// Logs that mirror does not read this list. Returns the error to throw.
     func refuse(_ foreign: ForeignList) -> DecodingStop {
         log.error(at: TextPosition(), foreign.refusal)
         return .refused
     }
 
-    /// Refuses a text whose notation is not that of the named format.
+    /// Logs that the text's notation is not that of the named format. Returns the error to throw.
     func refuseNotation(of format: ListFormat) -> DecodingStop {
         log.error(
             at: TextPosition(), "this is not \(format.kind.title), which is \(format.kind.notation)"
@@ -105,7 +108,7 @@ struct ListReader {
 }
 
 extension ListReader {
-    /// Reads JSON; nil if the text is a manifest, or meant to be one.
+    /// Reads a list in JSON. Returns nil if the text is a manifest, or is meant to be one.
     func readJSON(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
         let finding = try ListReader.finding(inJSON: bytes)
         if case .project(let project)? = hint.part {
@@ -136,7 +139,7 @@ extension ListReader {
         return try read(tree, as: format)
     }
 
-    /// Reads what a package index has of a project.
+    /// Reads a package index's page of a project in JSON (PEP 691).
     private func readIndex(
         _ bytes: ManifestBytes, of project: IndexedProject
     ) throws(DecodingStop) -> ListCollector {
@@ -164,7 +167,7 @@ extension ListReader {
         return .refused
     }
 
-    /// Refuses a named format or base if the text is a manifest, which has a base of its own.
+    /// Throws if a format or a base is named for a manifest, which has a base of its own.
     func refuseHint() throws(DecodingStop) {
         guard hint.format != nil || hint.base != nil, !hint.isForListsOnly else { return }
         let what = hint.format.map { "not \($0.kind.title)" } ?? "which has a base of its own"
@@ -174,7 +177,7 @@ extension ListReader {
 }
 
 extension ListReader {
-    /// The format of a lock file in TOML; throws where mirror does not read it.
+    /// Returns the format of a lock file in TOML. Throws if mirror does not read this file.
     private func formatOfTOML(_ tree: JSONTree) throws(DecodingStop) -> ListFormat {
         let found = ListFormat.allCases.first { format in
             format.kind.evidence.contains {
@@ -192,13 +195,13 @@ extension ListReader {
 }
 
 extension ManifestBytes {
-    /// The error for a text of more than so many bytes.
+    /// Makes the error for a text of more than `most` bytes.
     static func tooLong(_ most: Int) -> DecodingStop {
         .unreadable(
             MirrorError(.manifestUnreadable, "The list is longer than \(ByteCount(Int64(most)))."))
     }
 
-    /// The whole text. Throws when it is longer than a list may be.
+    /// Returns the whole text. Throws if the text is longer than `most` bytes.
     func whole(most: Int) throws(DecodingStop) -> [UInt8] {
         rewind()
         var whole: [UInt8] = []
@@ -215,21 +218,21 @@ extension ManifestBytes {
 }
 
 extension JSONTree {
-    /// A string that is not empty, with its place; nil for anything else.
+    /// A string that is not empty, with its place. `nil` for any other value.
     var word: ListWord? {
         string.flatMap { $0.isEmpty ? nil : ListWord(value: $0, place: place) }
     }
 
-    /// A number as it is written, with its place; nil for anything else.
+    /// A number as written, with its place. `nil` for any other value.
     var number: ListWord? {
         if case .number(let text) = value { ListWord(value: text, place: place) } else { nil }
     }
 
-    /// What a lock file calls a package: its name and its version.
+    /// The name and the version of a package in a lock file, with a space between them.
     var packageName: String {
         [self["name"]?.string, self["version"]?.string].compactMap(\.self).joined(separator: " ")
     }
 
-    /// The members of an object; empty for anything else.
+    /// The members of an object; empty for any other value.
     var members: [Member] { if case .object(let members) = value { members } else { [] } }
 }

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// A word of a line, and where it begins.
+/// A word of a line, with its place.
 typealias ListWord = Located<String>
 
 extension ListWord {
-    /// Another text at the same place.
+    /// Returns another text with the same place.
     func with(_ text: some StringProtocol) -> ListWord {
         ListWord(value: String(text), place: place)
     }
@@ -15,18 +15,18 @@ struct ListLine {
     let text: Substring
     let number: Int
 
-    /// Whether there is only white space in it.
+    /// Whether the line has only white space.
     var isBlank: Bool { text.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 } }
 
-    /// Whether its first word begins with `#`.
+    /// Whether the line's first word begins with `#`.
     var isComment: Bool {
         text.utf8.first { $0 != 0x20 && $0 != 0x09 } == UInt8(ascii: "#")
     }
 
-    /// Whether it begins with white space.
+    /// Whether the line begins with white space.
     var isIndented: Bool { text.utf8.first == 0x20 || text.utf8.first == 0x09 }
 
-    /// The place of its first character.
+    /// The place of the line's first character.
     var place: TextPosition { TextPosition(line: number, column: 1) }
 
     /// The place of a part of the text.
@@ -40,9 +40,9 @@ struct ListLine {
         ListWord(value: String(part), place: place(of: part))
     }
 
-    /// Parts of the text with their places; they are in the order of the text.
+    /// Returns parts of the text with their places. The parts must be in the order of the text.
     func words(_ parts: [Substring]) -> [ListWord] {
-        // Counting from one part to the next: a line may have very many of them.
+        // Columns are counted from one part to the next, because a line may have very many parts.
         var (at, column) = (text.startIndex, 1)
         return parts.map { part in
             column += text.unicodeScalars[at..<part.startIndex].count
@@ -72,11 +72,13 @@ struct ListLine {
     }
 }
 
-/// The text of a list, which is valid UTF-8, and its lines. Only the line at hand is in memory.
+/// The lines of a list, whose text is valid UTF-8. Only the current line is in memory.
 struct ListText: Sequence {
     private let source: ManifestBytes
 
-    /// Checks the encoding and the length of a text; a byte order mark at its beginning is passed over.
+    /// Checks the encoding and the length of a text.
+    ///
+    /// A byte order mark at the beginning is skipped.
     init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
         source = bytes
         bytes.rewind()
@@ -101,10 +103,10 @@ struct ListText: Sequence {
     /// Whether a part of the text could not be read again.
     var isCut: Bool { source.hasFailed }
 
-    /// The first bytes.
+    /// The first 64 KiB of the text.
     var start: [UInt8] { source.piece(at: 0, count: 64 << 10) ?? [] }
 
-    /// All bytes, the byte order mark too.
+    /// Returns all bytes, with the byte order mark.
     func whole() throws(DecodingStop) -> [UInt8] { try source.whole(most: ListReader.greatestSize) }
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -114,9 +116,10 @@ struct ListText: Sequence {
         bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
     }
 
-    /// The text that a signature in it covers; nil if it has none. Its lines keep their numbers.
+    /// Returns the text that a signature in it covers. Its lines keep their numbers.
     ///
-    /// A clear signature of PGP (RFC 9580 §7), or signify's two lines in front of the text.
+    /// The signature is a clear signature of PGP (RFC 9580 §7), or signify's two lines before the
+    /// text. Returns nil if the text has no signature.
     func signedText(log: DiagnosticLog) -> ListText? {
         let first = first { _ in true }?.text ?? ""
         let isPGP = first.hasPrefix("-----BEGIN PGP SIGNED MESSAGE-----")
@@ -142,21 +145,21 @@ struct ListText: Sequence {
         return ListText(ManifestBytes(signed))
     }
 
-    /// All lines, the empty ones too.
+    /// Makes an iterator over all lines, also empty ones.
     func makeIterator() -> Iterator { Iterator(source) }
 
-    /// The lines that say something: neither blank nor comments.
+    /// The lines with content: neither blank lines nor comments.
     var telling: some Sequence<ListLine> {
         self.lazy.filter { !$0.isBlank && !$0.isComment }
     }
 
-    /// A walk over the lines.
+    /// An iterator over the lines.
     struct Iterator: IteratorProtocol {
         private let source: ManifestBytes
         private var chunk: [UInt8]
-        /// Where the next line begins in the chunk.
+        /// The offset in the chunk at which the next line begins.
         private var at: Int
-        /// Where the next chunk begins in the text.
+        /// The offset in the text at which the next chunk begins.
         private var offset: Int
         private var number = 0
 
@@ -168,7 +171,7 @@ struct ListText: Sequence {
         }
 
         mutating func next() -> ListLine? {
-            // The part of the line that is in former chunks.
+            // The bytes of this line that were in earlier chunks.
             var start: [UInt8] = []
             while true {
                 // sha256sum -z and find -print0 end lines with NUL.
@@ -195,21 +198,21 @@ struct ListText: Sequence {
 }
 
 extension ListText {
-    /// The texts in a tar archive that together are a list: APKINDEX, or `desc` of each package.
+    /// Returns the texts in a tar archive that form a list: APKINDEX, or each package's `desc`.
     ///
-    /// They have blank lines between them. Nil if the bytes are no tar archive with such files.
+    /// Blank lines separate the texts. Returns nil if the bytes are no tar archive with such files.
     static func texts(inTar bytes: [UInt8]) -> [UInt8]? {
         let block = 512
         guard bytes.count >= block, bytes[257..<262].elementsEqual("ustar".utf8) else { return nil }
         var text: [UInt8] = []
         var offset = 0
-        // GNU tar and pax have a long name in an entry in front of it.
+        // GNU tar and pax write a long name in an entry before the file's own entry.
         var longName: ArraySlice<UInt8>?
         while offset + block <= bytes.count {
             let header = bytes[offset..<(offset + block)]
             offset += block
             let digits = header.dropFirst(124).prefix(12).filter { (0x30...0x37).contains($0) }
-            // The blocks at the end are empty.
+            // The blocks at the archive's end are empty, so their size is 0.
             let size = Int("0" + String(decoding: digits, as: UTF8.self), radix: 8) ?? 0
             guard size <= bytes.count - offset else { break }
             let body = bytes[offset..<(offset + size)]
@@ -230,7 +233,9 @@ extension ListText {
         return text.isEmpty ? nil : text
     }
 
-    /// The path in an extended header, `LENGTH path=PATH` and a line end (pax(1)); nil without one.
+    /// Returns the path in an extended header: `LENGTH path=PATH` and a line end (pax(1)).
+    ///
+    /// Returns nil if the header has no path.
     private static func path(inPax body: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         for record in body.split(separator: 0x0A) {
             guard let space = record.firstIndex(of: 0x20) else { continue }
@@ -248,7 +253,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         return rest.hasPrefix("//") && Substring(scheme).isURLScheme
     }
 
-    /// Whether the text can be what stands before the colon of a URL (RFC 3986 §3.1).
+    /// Whether the text can be the scheme of a URL (RFC 3986 §3.1).
     var isURLScheme: Bool {
         !isEmpty
             && utf8.allSatisfy { byte in

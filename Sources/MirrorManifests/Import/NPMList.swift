@@ -1,8 +1,10 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// package-lock.json: `packages` of versions 2 and 3 has an entry for each folder in node_modules;
-    /// version 1 has `dependencies`, which nest.
+    /// package-lock.json, with one entry for each package.
+    ///
+    /// In versions 2 and 3, `packages` has an entry for each folder in node_modules. In version 1,
+    /// `dependencies` has nested entries.
     static var npm: ListKind {
         ListKind("package-lock.json", "JSON", .tree(read), .json(keys: ["lockfileVersion"]))
     }
@@ -16,14 +18,14 @@ extension ListKind {
             guard member.value["link"]?.bool != true,
                 let start = member.key.ranges(of: "node_modules/").last
             else { continue }
-            // The package's own name differs from the folder's for an alias.
+            // For an alias, the package's own name differs from the folder's.
             let folder = String(member.key[start.upperBound...])
             let name = member.value["name"]?.string ?? folder
             add(member.value, name, at: member.place, to: collector)
         }
     }
 
-    /// Adds the packages of version 1, in which an alias and a place are written as a version.
+    /// Adds the packages of version 1, which writes an alias or a place as the version.
     private static func addAll(_ dependencies: JSONTree?, to collector: ListCollector) {
         for member in dependencies?.members ?? [] {
             add(member.value, member.key, at: member.place, to: collector)
@@ -45,7 +47,7 @@ extension ListKind {
             return
         }
         let isVersion = version.isNPMVersion
-        // Version 1 has the URL of an archive as its version.
+        // Version 1 may have the URL of an archive as the version.
         let url = resolved ?? (version.hasPrefix("http") ? package["version"]?.word : nil)
         guard url != nil || isVersion else {
             return collector.leaveOut(label, "its version is no version of a registry", at: place)
@@ -65,7 +67,10 @@ extension ListKind {
         collector.add(entry)
     }
 
-    /// A package that is needed by one of two kinds is of both, and goes only with both.
+    /// Returns the tags of a package.
+    ///
+    /// A `devOptional` package is needed by a dev and by an optional package. It has a tag of its
+    /// own, because only a choice without both kinds can do without it.
     private static func tags(of package: JSONTree) -> [String] {
         let has = { (key: String) in package[key]?.bool == true }
         return (has("dev") ? ["dev"] : []) + (has("optional") ? ["optional"] : [])
@@ -76,7 +81,7 @@ extension ListKind {
 // MARK: Packages of npm, which yarn and pnpm lock too
 
 extension ListEntry {
-    /// A package by its name and its version.
+    /// Makes an entry for a package from its name and its version.
     init(npm name: ListWord, _ version: String) {
         self.init(named: name.with("npm/\(name.value)-\(version).tgz"))
         tags = [name.value]
@@ -84,11 +89,11 @@ extension ListEntry {
 }
 
 extension ListCollector {
-    /// Where the registry has a package: the given one, or the one at which npm looks by itself.
+    /// Returns the URL of a package at the given registry, or at npm's default registry.
     func npmURL(_ name: String, _ version: String) -> String {
         let base = hint.registry?.textWithSecrets ?? "https://registry.npmjs.org/"
         let file = name.split(separator: "/").last ?? ""
-        // A registry knows no build metadata.
+        // A registry does not know build metadata, which begins with `+`.
         let number = version.prefix { $0 != "+" }
         return base + SourceURL.reference(toName: "\(name)/-/\(file)-\(number).tgz").dropFirst(2)
     }

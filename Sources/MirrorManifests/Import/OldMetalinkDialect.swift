@@ -9,7 +9,7 @@ extension ListKind {
     }
 }
 
-/// Each `file` has sources with a preference, the highest first.
+/// Reads Metalink 3, in which the URLs of a `file` have preferences. The highest comes first.
 private final class OldMetalinkDialect: ListDialect {
     private static let file = ["metalink", "files", "file"]
     private var entry: ListEntry?

@@ -3,8 +3,8 @@ internal import MirrorModel
 extension ListKind {
     /// pnpm-lock.yaml, version 5 to 9: the keys of `packages` are names and versions.
     ///
-    /// pnpm writes a small part of YAML: a key a line, two spaces for each level, and `resolution` as
-    /// `{integrity: …, tarball: …}` or on lines of its own.
+    /// pnpm writes a small part of YAML: one key a line, and two spaces for each level.
+    /// `resolution` is `{integrity: …, tarball: …}`, or has lines of its own.
     static var pnpm: ListKind {
         ListKind(
             "pnpm-lock.yaml", "plain text", .text(read),
@@ -54,7 +54,7 @@ extension ListKind {
         }
     }
 
-    /// A text without the quotation marks around it.
+    /// Returns a text without the quotation marks around it.
     private static func plain(_ text: Substring) -> Substring {
         guard let mark = text.first, mark == "'" || mark == "\"", text.count > 1,
             text.last == mark
@@ -68,7 +68,8 @@ extension ListKind {
         let (own, found) = identity(key.value)
         let name = values["name"]?.value ?? own
         let tarball = values["tarball"]
-        // Beside a tarball it is the package's own, and else perhaps that of a runtime.
+        // Beside a tarball, `version` is the package's own. Otherwise it may be the version of a
+        // runtime.
         let version = tarball == nil ? found : values["version"]?.value ?? found
         let label = key.with("\(name)@\(version)")
         if values["directory"] != nil || values["repo"] != nil {
@@ -88,13 +89,15 @@ extension ListKind {
         collector.add(entry)
     }
 
-    /// The name and the version of `/NAME/VERSION_PEERS`, `/NAME@VERSION(PEERS)` or `NAME@VERSION`.
+    /// Splits a key into the package's name and version.
+    ///
+    /// The key is `/NAME/VERSION_PEERS`, `/NAME@VERSION(PEERS)` or `NAME@VERSION`.
     private static func identity(_ key: String) -> (name: String, version: String) {
         var text = key[...]
         if let (before, _) = text.halves(atFirst: "(") { text = before }
         let isPath = text.hasPrefix("/")
         if isPath { text = text.dropFirst() }
-        // A name may begin with a mark of its own, and then has two parts.
+        // A scoped name begins with `@` and has two parts.
         let isScoped = text.hasPrefix("@")
         let parts = text.parts(at: "/")
         let length = isScoped ? 2 : 1

@@ -7,7 +7,8 @@ extension ListKind {
             "a Debian Packages index", "plain text", .text(read),
             .fields { $0.isSuperset(of: ["Package", "Filename"]) },
             base: { url in
-                // Names are relative to the archive, above the folder of all its releases.
+                // Names are relative to the archive, which is above `dists`, the folder of its
+                // releases.
                 let parts = url.path.split(separator: "/", omittingEmptySubsequences: false)
                 guard let dists = parts.lastIndex(of: "dists") else { return url.beside("./") }
                 return url.beside("/." + parts[..<dists].joined(separator: "/") + "/")
@@ -38,8 +39,9 @@ extension ListKind {
 }
 
 extension ListText {
-    /// Passes each paragraph's fields of some names to the body, and where it begins; of equal fields the
-    /// first counts.
+    /// Calls `body` with the wanted fields of each paragraph, and the place where it begins.
+    ///
+    /// If a paragraph has a field twice, the first one counts.
     func forEachParagraph(
         with wanted: Set<Substring>, _ body: ([Substring: ListWord], TextPosition) -> Void
     ) {
@@ -52,7 +54,7 @@ extension ListText {
                 continue
             }
             start = start ?? line.place
-            // Each of them has one line; most lines of an index are others.
+            // Each wanted field has one line. Most lines of an index belong to other fields.
             if let name = line.fieldName, wanted.contains(name), fields[name] == nil {
                 fields[name] = line.value(ofField: name)
             }
@@ -61,9 +63,9 @@ extension ListText {
     }
 }
 
-/// Lines `Name: value`, as Debian's control files have them.
+/// Lines of the form `Name: value`, as in Debian's control files.
 extension ListLine {
-    /// The name before the colon; nil for any other line.
+    /// The name before the colon. `nil` means that the line does not begin a field.
     var fieldName: Substring? {
         guard !isIndented, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             return nil
@@ -80,12 +82,13 @@ extension ListLine {
 }
 
 extension [ListLine] {
-    /// The names of the fields with which a text begins, to the first line that is none.
+    /// The names of the fields at the beginning of a text, up to the first line that is no field.
     var fieldsOfFirstParagraph: Set<String> {
         var names: Set<String> = []
         var last: Int?
         for line in self {
-            // Blank lines are not among the lines.
+            // The lines have no blank ones among them, so a gap in their numbers ends the
+            // paragraph.
             if let last, line.number > last + 1 { break }
             last = line.number
             guard line.isIndented || line.fieldName != nil else { break }

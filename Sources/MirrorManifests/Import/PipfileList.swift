@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// Pipfile.lock: the digests of each package's files, which a package index has.
+    /// Pipfile.lock: the digests of each package's files. A package index supplies the files.
     static var pipfile: ListKind {
         ListKind("Pipfile.lock", "JSON", .tree(read), .json(keys: ["_meta"]))
     }
@@ -15,7 +15,7 @@ extension ListKind {
         }
         let first = sources.first?["url"]?.string.flatMap(ListHint.index)
         var withoutIndex: [TextPosition] = []
-        // A package of several groups is one project.
+        // A package may be in several groups, but is one project.
         for group in tree.members where group.key != "_meta" {
             for member in group.value.members {
                 let package = member.value

@@ -1,7 +1,9 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// poetry.lock: the names and digests of each package's files, which a package index has.
+    /// poetry.lock: the names and digests of each package's files.
+    ///
+    /// A package index supplies the files.
     static var poetry: ListKind {
         ListKind(
             "poetry.lock", "TOML", .tree(read), .toml { $0["metadata"]?["content-hash"] != nil })
@@ -12,7 +14,7 @@ extension ListKind {
         var withoutIndex: [TextPosition] = []
         for package in tree["package"]?.elements ?? [] {
             guard let name = package["name"]?.word else { continue }
-            // Older versions keep the files apart.
+            // Older versions of the format have the files in `metadata`.
             let files = package["files"] ?? metadata?["files"]?[name.value]
             let hashes =
                 files?.elements.compactMap { $0["hash"]?.word }
@@ -65,7 +67,9 @@ extension ListKind {
 }
 
 extension ListHint {
-    /// A package index that a list names; nil if it is none that may be remembered.
+    /// Returns the URL of a package index that a list names.
+    ///
+    /// Returns nil if the URL is invalid or is one that a hint cannot keep, such as a `file:` URL.
     static func index(_ url: String) -> SourceURL? {
         guard let url = try? SourceURL(url), url.scheme != .file else { return nil }
         return try? ListHint(format: nil, base: nil, index: url).index
@@ -73,7 +77,9 @@ extension ListHint {
 }
 
 extension Digest {
-    /// Takes `sha256:…`, or digits alone, whose number tells the algorithm; nil for anything else.
+    /// Reads `sha256:…`, or digits alone, whose number gives the algorithm.
+    ///
+    /// Returns nil for any other text.
     init?(declared text: String) {
         let (name, hex) = text.halves(atFirst: ":") ?? ("", text[...])
         let algorithm = DigestAlgorithm(rawValue: name.lowercased()) ?? DigestAlgorithm(ofHex: hex)

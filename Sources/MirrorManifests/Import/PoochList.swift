@@ -53,8 +53,9 @@ extension ListKind {
         return DigestAlgorithm(ofHex: text[...]) == .sha256
     }
 
-    /// The words of a line, with quotation marks and backslashes as a shell has them; nil if a mark is
-    /// not closed.
+    /// Splits a line into words, with quotation marks and backslashes as in a shell.
+    ///
+    /// Returns nil if a quotation mark is not closed.
     private static func words(of line: ListLine) -> [ListWord]? {
         guard line.text.utf8.contains(where: { "\"'\\".utf8.contains($0) }) else {
             return line.words(line.words)

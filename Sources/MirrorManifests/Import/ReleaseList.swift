@@ -2,10 +2,10 @@ internal import MirrorModel
 internal import MirrorSystem
 
 extension ListKind {
-    /// `Release` and `InRelease` of a Debian archive: the indexes that they list, and the list itself.
+    /// `Release` and `InRelease` of a Debian archive: the listed indexes, and the list itself.
     ///
-    /// Beneath `Caches/` the files lie as in the archive, so that apt can read the tree. The list is
-    /// pinned to the bytes that were read, because the indexes are those that exactly this list names.
+    /// Below `Caches/` the files lie as in the archive, so that apt can read the tree. The list is
+    /// pinned to the bytes that were read, because exactly this list names the indexes.
     static var debianRelease: ListKind {
         let keys: Set<String> = ["Suite", "Codename", "Origin", "Label", "Date", "Components"]
         // The fields that list the indexes.
@@ -19,9 +19,9 @@ extension ListKind {
     private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         // Whether the signature is in the file itself.
         var isSigned = false
-        // Whether the archive has each index under its digest too.
+        // Whether the archive also has each index under a name made of its digest.
         var isFoundByHash = false
-        // The indexes, named relative to the file, with the digest that apt prefers.
+        // The indexes by their digest algorithm, with names relative to the Release file.
         var indexes: [DigestAlgorithm: [ListEntry]] = [:]
         var section: DigestAlgorithm?
         for line in text {
@@ -79,8 +79,10 @@ extension ListKind {
         return entry
     }
 
-    /// Adds the source of an index that stays the same when the archive changes, and its name then leads
-    /// to a new index.
+    /// Adds a source of an index whose URL has the index's digest.
+    ///
+    /// When the archive changes, the index's name leads to a new index, but this URL stays the
+    /// same.
     private static func addSourceByHash(to entry: inout ListEntry, _ collector: ListCollector) {
         guard collector.builder.resourceBuilder.base != nil, let name = entry.path,
             let (algorithm, hex) = entry.digests.first
@@ -91,12 +93,14 @@ extension ListKind {
         entry.mirrors = [name.with(SourceURL.reference(toName: other.joined(separator: "/")))]
     }
 
-    /// Adds a file whose name is relative to the Release file, at its place in the archive.
+    /// Adds a file whose name is relative to the Release file.
+    ///
+    /// Its target has its place in the archive.
     private static func add(_ file: ListEntry, to collector: ListCollector) {
         guard let name = file.path else { return }
         var entry = file
         if let base = collector.builder.resourceBuilder.base {
-            // The folder that the Release file is in: `dists/bookworm/`, if the URL tells.
+            // The folder of the Release file, such as `dists/bookworm/`, if the URL shows it.
             let folders = base.foldersOfRelease.map { ["dists"] + $0 + [""] } ?? []
             entry.path?.value = folders.joined(separator: "/") + name.value
             entry.url = name.with(SourceURL.reference(toName: name.value))
@@ -105,21 +109,24 @@ extension ListKind {
         collector.add(entry)
     }
 
-    /// `main`, `main/binary-amd64` and `Packages` for `main/binary-amd64/Packages.xz`.
+    /// Returns the tags of a file: its component, its folder and its name without extensions.
+    ///
+    /// For `main/binary-amd64/Packages.xz` these are `main`, `main/binary-amd64` and `Packages`.
     private static func tags(of name: String) -> [String] {
         let parts = name.split(separator: "/")
         let stem = parts.last?.prefix { $0 != "." } ?? ""
         let folders = (1...2).filter { $0 < parts.count }
             .map { parts[..<$0].joined(separator: "/") }
-        // A tag on the command line has no comma in it.
+        // A tag must not have a comma, so such a tag is dropped.
         return (folders + [String(stem)]).filter { !$0.isEmpty && !$0.contains(",") }
     }
 }
 
 extension SourceURL {
-    /// The folders behind `dists/` in a folder's URL, decoded; nil if there is none.
+    /// The decoded folders behind `dists/` in a folder's URL.
     ///
     /// A Debian archive has a release in each: `dists/bookworm/`, or `dists/bookworm/updates/`.
+    /// `nil` means that there is no such folder, or that one cannot be decoded.
     var foldersOfRelease: [String]? {
         let folders = path.split(separator: "/")
         guard let dists = folders.lastIndex(of: "dists") else { return nil }
@@ -128,7 +135,9 @@ extension SourceURL {
         return known.isEmpty || known.count < behind.count ? nil : known
     }
 
-    /// The name of a list at this URL: each release of an archive has an InRelease, and each of its
-    /// components a Packages.
+    /// The name of a list at this URL: the folders of its release.
+    ///
+    /// Each release of an archive has an InRelease, and each component a Packages. So the name of
+    /// the file is not enough. `nil` means that the URL shows no release.
     var nameOfRelease: String? { beside("./")?.foldersOfRelease?.joined(separator: "-") }
 }

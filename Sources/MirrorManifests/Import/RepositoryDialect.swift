@@ -21,7 +21,7 @@ extension ListKind {
     }
 }
 
-/// Each `data` of repomd.xml, and each `package` of primary.xml, is a file.
+/// Reads RPM metadata, in which each `data` (repomd.xml) or `package` (primary.xml) is a file.
 private final class RepositoryDialect: ListDialect {
     private var entry: ListEntry?
     private var digest: (algorithm: String, hex: ListWord)?
@@ -70,7 +70,7 @@ private final class RepositoryDialect: ListDialect {
             return collector.leaveOut("a file", "it has no location", at: entry.place)
         }
         if let digest {
-            // Older repositories call sha1 sha.
+            // Older repositories write `sha` for sha1.
             let name = digest.algorithm == "sha" ? "sha1" : digest.algorithm
             if !entry.addDigest(name, digest.hex) {
                 return collector.leaveOut(

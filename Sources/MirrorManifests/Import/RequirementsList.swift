@@ -3,20 +3,23 @@ internal import MirrorModel
 extension ListKind {
     /// pip's requirements.txt: requirements that have a URL or a hash.
     ///
-    /// Only a package index knows the files of a requirement without a URL; there its hashes find them.
+    /// The files of a requirement without a URL come from a package index, where its hashes select
+    /// them.
     static var requirements: ListKind {
         ListKind(
             "requirements.txt", "plain text", .text(read),
             .line { $0.words.contains { $0.hasPrefix("--hash=") } }, .grammar(flawOfStart))
     }
 
-    /// The commands that find the files of requirements, and write down where they are.
+    /// The commands that find the files of requirements and write their URLs into a lock file.
     private static let lockCommands =
         "`pip lock -r requirements.txt` (pip 25.1 or later) or"
         + " `uv pip compile requirements.txt --format pylock.toml -o pylock.toml`"
         + " writes pylock.toml"
 
-    /// The bullets of a text, and the armour of a signature, begin as pip's options do.
+    /// Returns why a line is neither a requirement nor an option. Returns nil if it is one.
+    ///
+    /// The bullets of a text, and the armour of a signature, also begin with `-`.
     private static func flawOfStart(_ line: ListLine) -> String? {
         let text = line.trimmed
         let isOption = text.hasPrefix("-") && !text.hasPrefix("- ") && !text.hasPrefix("---")
@@ -65,10 +68,12 @@ extension ListKind {
                 + " \(lockCommands)", remedy: Remedy(.nameIndex))
     }
 
-    /// pip's own option for the index.
+    /// The option by which pip itself names an index.
     private static let ownIndexOption = "--index-url"
 
     /// The index that the list itself names: `--index-url URL`, `--index-url=URL` or `-i URL`.
+    ///
+    /// Returns nil if the list names no index.
     private static func ownIndex(in lines: [[ListWord]]) -> SourceURL? {
         for line in lines {
             guard let first = line.first?.value else { continue }
@@ -83,7 +88,7 @@ extension ListKind {
         return nil
     }
 
-    /// Has the files of a requirement found by their hashes.
+    /// Adds a project whose files a package index finds by the hashes of a requirement.
     private static func find(
         _ first: ListWord, _ line: [ListWord], at index: SourceURL, _ collector: ListCollector
     ) {
@@ -114,7 +119,7 @@ extension ListKind {
         return hashes
     }
 
-    /// The words of each requirement, whose lines may be continued with a backslash.
+    /// Returns the words of each requirement. A backslash continues a requirement on the next line.
     private static func logicalLines(of text: ListText) -> [[ListWord]] {
         var lines: [[ListWord]] = []
         var isContinued = false
@@ -137,7 +142,7 @@ extension ListKind {
         return lines
     }
 
-    /// Takes an option of pip: some mean further files, the others are pip's own.
+    /// Handles an option of pip: some options name further files, the others concern only pip.
     private static func take(
         option: ListWord, _ value: ListWord?, _ collector: ListCollector
     ) {
@@ -155,7 +160,7 @@ extension ListKind {
         }
     }
 
-    /// `URL`, `name @ URL` or `name@URL`.
+    /// Returns the URL in `URL`, `name @ URL` or `name@URL`. Returns nil if there is no URL.
     private static func url(in words: [ListWord]) -> ListWord? {
         guard let first = words.first else { return nil }
         if first.value.isURL { return first }

@@ -3,8 +3,9 @@ internal import MirrorModel
 extension ListKind {
     /// Checksums as sha256sum(1) and the like write them, in GNU's form and in that of the BSDs.
     ///
-    /// The number of digits, or the name before the parentheses, tells the algorithm. A digest alone, as
-    /// Maven writes them, is of the file that the list is named after: `a.jar` for `a.jar.sha1`.
+    /// The number of digits, or the name before the parentheses, gives the algorithm. Maven writes
+    /// a digest alone. It belongs to the file that the list is named after: `a.jar` for
+    /// `a.jar.sha1`.
     static var sums: ListKind {
         ListKind(
             "a list of checksums", "plain text", .text(read), .lines(isDigestAlone), .grammar(flaw))
@@ -47,7 +48,9 @@ extension ListKind {
         lines.count == 1 && DigestAlgorithm(ofHex: lines[0].trimmed) != nil
     }
 
-    /// Adds the file of a list that is named after it; false if the line names a file of its own.
+    /// Adds the file that the list itself is named after.
+    ///
+    /// Returns false if the line names another file.
     private static func addSingle(_ line: ListLine, to collector: ListCollector) -> Bool {
         let words = line.words
         let end = words.count == 1 ? line.text.endIndex : words.dropFirst().first?.startIndex
@@ -59,7 +62,7 @@ extension ListKind {
             DigestAlgorithm.allCases.contains { list.lowercased().hasSuffix("." + $0.rawValue) }
                 ? list.halves(atLast: ".")?.before : nil
         }
-        // Builds write the path of the file on their own machine.
+        // Some builds write the absolute path of the file on the machine that made it.
         let isOfList =
             words.count == 1 || name == "-" || name.hasPrefix("/")
             || name.hasSuffix(stem.map { "/" + $0 } ?? "/")
@@ -78,7 +81,9 @@ extension ListKind {
         return true
     }
 
-    /// The name and the size in a comment, as Fedora writes them: `# NAME: 123 bytes`.
+    /// Returns the name and the size in a comment of Fedora's form: `# NAME: 123 bytes`.
+    ///
+    /// Returns nil for any other comment.
     private static func sizeNote(in line: ListLine) -> (name: String, size: ListWord)? {
         guard let (name, rest) = line.trimmed.dropFirst().halves(atLast: ":"),
             rest.hasSuffix(" bytes")
@@ -90,10 +95,12 @@ extension ListKind {
         return (String(name).trimmed, line.word(size))
     }
 
-    /// The file that a line names, with its digest.
+    /// Returns the file that a line names, with its digest. Returns nil for other lines.
     private static func sum(in line: ListLine) -> ListEntry? { plain(line) ?? tagged(line) }
 
-    /// `HEX  NAME` or `HEX *NAME`; a backslash before them says that the name has escapes.
+    /// Reads `HEX  NAME` or `HEX *NAME`. Returns nil for other lines.
+    ///
+    /// A backslash before `HEX` means that the name has escapes.
     private static func plain(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
@@ -105,7 +112,7 @@ extension ListKind {
         return sum(algorithm, hex, name, isEscaped: isEscaped, line)
     }
 
-    /// `SHA256 (NAME) = HEX`, or openssl's `SHA256(NAME)= HEX`.
+    /// Reads `SHA256 (NAME) = HEX`, or openssl's `SHA256(NAME)= HEX`. Returns nil for other lines.
     private static func tagged(_ line: ListLine) -> ListEntry? {
         let isEscaped = line.text.utf8.first == UInt8(ascii: "\\")
         let text = isEscaped ? Substring(line.text.utf8.dropFirst()) : line.text
@@ -121,7 +128,9 @@ extension ListKind {
         return sum(algorithm, hex, name, isEscaped: isEscaped, line)
     }
 
-    /// A line with a digest that mirror does not compute, such as `BLAKE2b (NAME) = HEX`.
+    /// Reads a line with a digest that mirror does not compute, such as `BLAKE2b (NAME) = HEX`.
+    ///
+    /// Returns nil for other lines.
     private static func otherSum(in line: ListLine) -> (kind: String, name: ListWord)? {
         if let (hex, rest) = line.text.halves(atFirst: " "), hex.utf8.count == 56,
             Hex.decode(hex.utf8) != nil
@@ -149,7 +158,7 @@ extension ListKind {
         return entry
     }
 
-    /// A name with `\\`, `\n` and `\r` as what they stand for.
+    /// Replaces the escapes `\\`, `\n` and `\r` in a name.
     private static func unescaped(_ name: String) -> String {
         var bytes: [UInt8] = []
         var isEscape = false
@@ -169,7 +178,9 @@ extension ListKind {
 }
 
 extension DigestAlgorithm {
-    /// The algorithm whose values have so many digits; nil if the text is no value.
+    /// Finds the algorithm whose digests have this number of digits.
+    ///
+    /// Returns nil if the text is no digest.
     init?(ofHex hex: Substring) {
         guard Hex.decode(hex.utf8) != nil,
             let found = DigestAlgorithm.allCases.first(where: {

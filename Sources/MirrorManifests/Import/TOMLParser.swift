@@ -2,10 +2,10 @@ internal import MirrorModel
 
 /// Reads TOML 1.0 into a tree with the place of each part.
 ///
-/// It is strict where two readers may read differently: duplicate keys, tables that are opened
-/// twice. A date is kept as its text.
+/// The parser refuses text that two readers may read differently: duplicate keys, tables that are
+/// opened twice. A date is kept as its text.
 struct TOMLParser {
-    /// How many arrays and inline tables may be open at once, and how many parts a key may have.
+    /// The most arrays and inline tables that may be open at once, and the most parts of a key.
     static let deepest = 32
 
     /// The greatest length of a text in bytes.
@@ -17,7 +17,7 @@ struct TOMLParser {
     private var line = 1
     private var lineStart = 0
     private var continuations = 0
-    /// How many arrays and inline tables are open.
+    /// The number of arrays and inline tables that are open.
     private var depth = 0
     private let root = TOMLTable(at: TextPosition(), kind: .header)
 
@@ -44,7 +44,7 @@ struct TOMLParser {
         }
     }
 
-    /// `[a.b]` or `[[a.b]]`.
+    /// Reads `[a.b]` or `[[a.b]]`. Returns the table that the header opens.
     private mutating func header() throws(DecodingStop) -> TOMLTable {
         let start = place
         let isArray = take("[[")
@@ -63,7 +63,7 @@ struct TOMLParser {
         return opened
     }
 
-    /// `a.b = value`.
+    /// Reads `a.b = value` into a table.
     private mutating func pair(in table: TOMLTable) throws(DecodingStop) {
         let keys = try key()
         guard take("=") else { throw fail("= is missing behind the key") }
@@ -83,7 +83,7 @@ struct TOMLParser {
         fail("the key \(Quoted(key.value)) is here a second time; keep one", at: key.place)
     }
 
-    /// The parts of a key, with the blanks around it.
+    /// Reads the parts of a key, and skips the blanks around them.
     private mutating func key() throws(DecodingStop) -> [ListWord] {
         var parts: [ListWord] = []
         repeat {
@@ -162,14 +162,14 @@ extension TOMLParser {
 // MARK: Blanks, comments and keys
 
 extension TOMLParser {
-    /// The next byte; nil at the end.
+    /// The next byte; nil at the end of the text.
     private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
     private var place: TextPosition {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
-    /// Consumes a byte.
+    /// Consumes a byte, and updates the line and the column.
     private mutating func step() {
         if bytes[at] == 0x0A {
             (line, lineStart, continuations) = (line + 1, at + 1, 0)
@@ -179,7 +179,7 @@ extension TOMLParser {
         at += 1
     }
 
-    /// Consumes `text` if it comes next; false otherwise.
+    /// Consumes `text` if it comes next. Returns whether `text` came next.
     private mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[at...].starts(with: wanted) else { return false }
@@ -218,7 +218,7 @@ extension TOMLParser {
         }
     }
 
-    /// Consumes what may stand behind a value, up to the end of the line.
+    /// Consumes blanks and a comment. Throws if other text follows in the line.
     private mutating func endLine() throws(DecodingStop) {
         skipBlanks()
         if peek == UInt8(ascii: "#") { try skipComment() }
@@ -227,7 +227,7 @@ extension TOMLParser {
         guard byte == 0x0A else { throw fail("something behind the value; a line holds one") }
     }
 
-    /// One part of a key, in quotation marks or without.
+    /// Reads one part of a key, with or without quotation marks.
     private mutating func keyPart() throws(DecodingStop) -> String {
         if let mark = peek, mark == 0x22 || mark == 0x27 { return try shortString(mark) }
         let start = at
@@ -252,7 +252,7 @@ extension TOMLParser {
         return try shortString(peek ?? 0x22)
     }
 
-    /// A string on one line; the next byte is its opening mark.
+    /// Reads a string on one line. The next byte is its opening mark.
     private mutating func shortString(_ mark: UInt8) throws(DecodingStop) -> String {
         var text: [UInt8] = []
         step()
@@ -270,7 +270,7 @@ extension TOMLParser {
         throw fail("the text ends inside a string; was it cut off?")
     }
 
-    /// A string of several lines; its opening marks are consumed.
+    /// Reads a string of several lines, whose opening marks are consumed.
     private mutating func longString(_ mark: UInt8) throws(DecodingStop) -> String {
         var text: [UInt8] = []
         if peek == 0x0D { step() }
@@ -300,6 +300,8 @@ extension TOMLParser {
     }
 
     /// Consumes a backslash at the end of a line, and the white space behind it.
+    ///
+    /// Returns false, and consumes nothing, if the backslash does not end the line.
     private mutating func skipFoldedLine() -> Bool {
         let rest = bytes[(at + 1)...].drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
         guard rest.first == 0x0A else { return false }
@@ -347,11 +349,11 @@ extension TOMLParser {
 // MARK: Plain values
 
 extension TOMLParser {
-    /// A number, true, false or a date: any value that is no string, array or table.
+    /// Reads a number, true, false or a date: any value that is no string, array or table.
     private mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
         let (start, startPlace) = (at, place)
         while let byte = peek, isPlain(byte) { step() }
-        // The time of a date may stand behind one space.
+        // One space may separate a date from its time.
         if at - start == 10, bytes[start + 4] == 0x2D, peek == 0x20, at + 1 < bytes.count,
             (0x30...0x39).contains(bytes[at + 1])
         {
@@ -379,7 +381,7 @@ extension TOMLParser {
             || "+-_.:".utf8.contains(byte)
     }
 
-    /// A number without its underscores; nil if the text is none.
+    /// Returns a number without its underscores. Returns nil if the text is no number.
     private static func number(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         let digits = { (byte: UInt8) in (0x30...0x39).contains(byte) }
@@ -407,9 +409,9 @@ extension TOMLParser {
     }
 }
 
-/// A table while it is read.
+/// A table of the document while the parser reads it.
 final class TOMLTable {
-    /// How a table was made, which decides what may add to it.
+    /// How a table was made. This decides which keys and headers may add to it.
     enum Kind { case header, implied, dotted, inline }
 
     /// A key with its value, its table, or its array of tables.
@@ -427,7 +429,9 @@ final class TOMLTable {
 
     init(at place: TextPosition, kind: Kind) { (self.place, self.kind) = (place, kind) }
 
-    /// The table below a key, made where there is none; nil if something else is there.
+    /// Returns the table below a key, and makes it if the key is new.
+    ///
+    /// Returns nil if the key has another value, or if its table is closed to this kind of key.
     func descend(_ key: ListWord, as kind: Kind) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: key.place, kind: kind == .header ? .implied : kind)
@@ -440,7 +444,9 @@ final class TOMLTable {
         return kind == .dotted && table.kind != .dotted ? nil : table
     }
 
-    /// The table that a header opens; nil if it was opened before, or something else is there.
+    /// Returns the table that a header opens.
+    ///
+    /// Returns nil if a header opened this table before, or if the key has another value.
     func open(_ key: ListWord, isArray: Bool, at place: TextPosition) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: place, kind: .header)
@@ -459,7 +465,7 @@ final class TOMLTable {
         return last
     }
 
-    /// Sets a value; false if the key is there.
+    /// Sets a value. Returns false if the table has the key already.
     func put(_ key: ListWord, _ value: JSONTree) -> Bool {
         guard positions[key.value] == nil else { return false }
         append(Member(key: key, value: value))
@@ -471,7 +477,7 @@ final class TOMLTable {
         members.append(member)
     }
 
-    /// The table as a tree.
+    /// The table as a JSON tree.
     var tree: JSONTree {
         let members = members.map { member in
             let trees = member.tables.map(\.tree)

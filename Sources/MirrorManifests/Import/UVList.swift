@@ -36,7 +36,7 @@ extension ListKind {
     private static func add(
         _ file: JSONTree, of package: JSONTree, tags: [String], to collector: ListCollector
     ) {
-        // A package that was named by its URL has it in its source.
+        // A package that was named by its URL has this URL in its source.
         guard let url = file["url"]?.word ?? package["source"]?["url"]?.word else {
             let name = file["filename"]?.string ?? file["path"]?.string ?? package.packageName
             return collector.leaveOut(name, "it has no URL", at: file.place)

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ListKind {
-    /// yarn.lock of yarn 1: a paragraph for each package; its names are followed by indented keys.
+    /// yarn.lock of yarn 1: a paragraph for each package, with its names and then indented keys.
     static var yarn: ListKind {
         ListKind(
             "yarn.lock", "plain text", .text(read),
@@ -28,13 +28,15 @@ extension ListKind {
         if let name { add(name, fields, to: collector) }
     }
 
-    /// The name in `"NAME@RANGE", NAME@RANGE:`; a range `npm:NAME@RANGE` stands for another name.
+    /// Returns the name in `"NAME@RANGE", NAME@RANGE:`.
+    ///
+    /// A range `npm:NAME@RANGE` is an alias for another name.
     private static func name(in line: ListLine) -> String {
         let first = line.text.halves(atFirst: ",")?.before ?? line.text.dropLast()
         var text = first.drop { $0 == "\"" }
         if text.last == "\"" { text = text.dropLast() }
         if let alias = text.ranges(of: "@npm:").first { text = text[alias.upperBound...] }
-        // A name may begin with a mark of its own.
+        // A scoped name begins with `@`.
         guard let (before, _) = text.dropFirst().halves(atFirst: "@") else { return String(text) }
         return String(text.prefix(1)) + before
     }
@@ -54,7 +56,7 @@ extension ListKind {
         guard fields["resolved"] != nil, !isRepository else {
             return collector.leaveOut(label, "it is a folder or a repository, not a file")
         }
-        // With a mirror of its own, yarn writes the name of the file alone.
+        // With an offline mirror, yarn writes only the name of the file.
         guard url.isURL || version.isNPMVersion else {
             return collector.leaveOut(label, "its version is no version of a registry")
         }

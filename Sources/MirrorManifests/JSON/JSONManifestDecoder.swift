@@ -4,9 +4,9 @@ internal import MirrorModel
 struct JSONManifestDecoder {
     private var tokens: JSONTokenizer
     let builder: ManifestBuilder
-    /// Whether `base` or `defaults` came after resources that they apply to.
+    /// Whether `base` or `defaults` came after a resource to which it applies.
     private(set) var cameTooLate = false
-    /// Whether a resource has been read, sound or not.
+    /// Whether a resource has been read, with or without errors.
     private var hasSeenResource = false
 
     init(_ bytes: ManifestBytes, builder: ManifestBuilder) throws(DecodingStop) {
@@ -14,7 +14,7 @@ struct JSONManifestDecoder {
         self.builder = builder
     }
 
-    /// Reads the whole text; throws if the rest of it cannot be read.
+    /// Reads the whole text. Throws if the rest of the text cannot be read.
     mutating func decode() throws(DecodingStop) {
         let first = try tokens.next()
         guard case .beginObject = first else {
@@ -167,7 +167,9 @@ struct JSONManifestDecoder {
 }
 
 extension JSONManifestDecoder {
-    /// Walks through an object's members; the body gets each known key and its value's first token.
+    /// Reads an object's members.
+    ///
+    /// Calls `body` with each known key and the first token of its value.
     private mutating func members<Key: ManifestKey>(
         of _: Key.Type,
         _ body: (inout JSONManifestDecoder, Key, JSONToken) throws(DecodingStop) -> Void
@@ -192,7 +194,7 @@ extension JSONManifestDecoder {
         }
     }
 
-    /// Walks through a list's elements.
+    /// Calls `body` with each element of a list.
     private mutating func elements(
         _ body: (inout JSONManifestDecoder, WrittenValue, TextPosition) -> Void
     ) throws(DecodingStop) {
@@ -204,7 +206,9 @@ extension JSONManifestDecoder {
         }
     }
 
-    /// The value that begins with a token; the contents of an object or a list are skipped.
+    /// Returns the value that begins with a token.
+    ///
+    /// The contents of an object or a list are skipped.
     private mutating func value(_ token: JSONToken) throws(DecodingStop) -> WrittenValue {
         switch token {
         case .string: return .string(tokens.string)

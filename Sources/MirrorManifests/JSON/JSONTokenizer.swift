@@ -1,6 +1,8 @@
 internal import MirrorModel
 
-/// The next token of a JSON text; the tokenizer has the text of keys, strings and numbers.
+/// The next token of a JSON text.
+///
+/// The tokenizer, not the token, has the text of a key, string or number.
 enum JSONToken {
     case beginObject, endObject, beginArray, endArray
     case key, string, number
@@ -9,13 +11,13 @@ enum JSONToken {
     case end
 }
 
-/// A pull tokenizer over chunks of JSON text (RFC 8259), strict, with the place of every token.
+/// A strict pull tokenizer over chunks of JSON text (RFC 8259), with the place of every token.
 ///
-/// It checks everything that does not depend on the meaning of the text: grammar, UTF-8, duplicate
-/// keys, depth. A slip with a clear intention (a trailing comma, a comment) is logged and skipped,
-/// so that the same run finds the errors behind it.
+/// The tokenizer checks all rules that do not depend on the meaning of the text: grammar, UTF-8,
+/// duplicate keys, depth. An error with a clear intention (a trailing comma, a comment) is logged
+/// and skipped. So the same run finds the errors behind it.
 struct JSONTokenizer {
-    /// How many objects and arrays may be open at once.
+    /// The most objects and arrays that may be open at once.
     static let deepest = 64
     /// The greatest length of a string, key or number of a manifest in bytes.
     static let longestText = 1 << 20
@@ -29,7 +31,7 @@ struct JSONTokenizer {
     /// The greatest length of a string, key or number in bytes.
     private let longestText: Int
     private var chunk: [UInt8] = []
-    /// The offset in the text that the chunk begins at.
+    /// The offset in the text at which the chunk begins.
     private var chunkStart = 0
     /// The offset of the next byte in the chunk.
     private var at = 0
@@ -44,16 +46,16 @@ struct JSONTokenizer {
     private var containers: [UInt8] = []
     private var keys = OpenKeys()
     private var comma = TextPosition()
-    /// Where the last value ended.
+    /// The place at which the last value ended.
     private var valueEnd = TextPosition()
-    /// Where the last token begins; errors are reported there.
+    /// The place at which the last token begins. Errors are reported there.
     private(set) var start = TextPosition()
-    /// The offset in bytes that the last token begins at.
+    /// The offset in bytes at which the last token begins.
     private(set) var startOffset = 0
     /// The decoded text of the last key, string or number; valid UTF-8.
     private(set) var text: [UInt8] = []
 
-    /// Begins at the first byte behind a byte order mark.
+    /// Begins at the first byte of the text, or behind a byte order mark.
     init(
         _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONTokenizer.longestText
     ) throws(DecodingStop) {
@@ -68,7 +70,7 @@ struct JSONTokenizer {
     /// The text of the last key, string or number.
     var string: String { String(decoding: text, as: UTF8.self) }
 
-    /// The next token; `end` when the text is complete.
+    /// Reads the next token. Returns `end` when the text is complete.
     mutating func next() throws(DecodingStop) -> JSONToken {
         while true {
             guard let byte = try skipSpace() else {
@@ -96,7 +98,7 @@ struct JSONTokenizer {
         }
     }
 
-    /// Skips the value that begins with the token that was just returned.
+    /// Skips the value that begins with `token`, the token that `next` has just returned.
     mutating func skip(_ token: JSONToken) throws(DecodingStop) {
         switch token {
         case .beginObject, .beginArray:
@@ -123,7 +125,9 @@ extension JSONTokenizer {
         }
     }
 
-    /// Whether a byte ends the innermost container here, even after a comma, which is a slip.
+    /// Whether a byte ends the innermost container here.
+    ///
+    /// A byte after a comma also ends the container, though `close` then reports the comma.
     private func closes(_ byte: UInt8) -> Bool {
         switch (expectation, byte) {
         case (.keyOrEnd, UInt8(ascii: "}")), (.keyAfterComma, UInt8(ascii: "}")): true
@@ -251,7 +255,7 @@ extension JSONTokenizer {
         log.error(at: place ?? start, message(), correction: correction)
     }
 
-    /// Reports an error that ends the reading.
+    /// Logs an error that ends the reading. Returns the error to throw.
     private func fail(
         _ message: String, at place: TextPosition? = nil, correction: Correction? = nil
     ) -> DecodingStop {
@@ -277,7 +281,7 @@ extension JSONTokenizer {
     }
 
     private func controlCharacter(_ byte: UInt8) -> DecodingStop {
-        // The text may have been meant to end at a line break: that has no certain correction.
+        // The string may have been meant to end at the line break, so no correction is certain.
         if byte == 0x0A || byte == 0x0D {
             return fail(
                 "a line break in a string; close the string or write \\n", at: position)
@@ -294,7 +298,7 @@ extension JSONTokenizer {
             at: place)
     }
 
-    /// Takes a word, or else one character; returns at most 40 bytes of it.
+    /// Reads a word or one other character, for an error. Returns at most 40 bytes of it.
     private mutating func excerpt() throws(DecodingStop) -> String {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), text.count < 40 {
@@ -330,7 +334,7 @@ extension JSONTokenizer {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
-    /// The next byte, without taking it; nil at the end of the text.
+    /// Returns the next byte without consuming it. Returns nil at the end of the text.
     @inline(__always)
     private mutating func peek() throws(DecodingStop) -> UInt8? {
         if at == chunk.count {
@@ -354,19 +358,22 @@ extension JSONTokenizer {
         continuations = 0
     }
 
-    /// Puts back a byte that was just taken.
+    /// Puts back the byte that was consumed last.
     private mutating func putBack(_ byte: UInt8) {
         if at > 0 {
             at -= 1
             return
         }
-        // The byte was the last one of the previous chunk. It is put before this one.
+        // The byte was the last one of the previous chunk, so it becomes the first one of this
+        // chunk.
         chunk.insert(byte, at: 0)
         chunkStart -= 1
         lineStart += 1
     }
 
-    /// Skips white space and comments, which are logged; returns the byte after them.
+    /// Skips white space, and skips and logs comments.
+    ///
+    /// Returns the byte behind them, or nil at the end of the text.
     private mutating func skipSpace() throws(DecodingStop) -> UInt8? {
         while let byte = try peek() {
             switch byte {
@@ -479,7 +486,7 @@ extension JSONTokenizer {
         at += 1
     }
 
-    /// Appends a UTF-16 unit; if it is half of a pair, takes the other half too.
+    /// Appends a UTF-16 unit. If the unit is half of a surrogate pair, reads the other half too.
     private mutating func readUnit(_ unit: UInt16, at place: TextPosition) throws(DecodingStop) {
         guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else {
             append(UInt32(unit))
@@ -491,7 +498,7 @@ extension JSONTokenizer {
         let second = position
         at += 1
         guard try peek() == UInt8(ascii: "u") else {
-            // Another escape follows, and is read as one.
+            // Another escape follows. The caller reads this escape on its own.
             putBack(UInt8(ascii: "\\"))
             return loneSurrogate(unit, at: place)
         }
@@ -522,7 +529,9 @@ extension JSONTokenizer {
         text += Array(String(scalar).utf8)
     }
 
-    /// Reads a number's text; it is an error if it breaks the grammar or exceeds a Double.
+    /// Reads a number's text.
+    ///
+    /// Throws if the text breaks the grammar. Logs an error if the number exceeds a Double.
     private mutating func readNumber() throws(DecodingStop) {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), JSONTokenizer.isWord(byte), byte != UInt8(ascii: "$") {
@@ -534,7 +543,7 @@ extension JSONTokenizer {
             throw fail(
                 "\(Quoted(string)) is not a JSON number; write digits without leading zeros or +")
         }
-        // Only a text with an exponent or of some hundred digits can be beyond a Double.
+        // Only a number with an exponent, or with some hundred digits, can exceed a Double.
         let mayNotFit = text.count > 300 || text.contains { $0 | 0x20 == UInt8(ascii: "e") }
         if mayNotFit, text.count > 2000 || Double(string)?.isFinite != true {
             report("the number \(Escaped(string, limit: 40)) does not fit")
@@ -568,11 +577,11 @@ extension JSONTokenizer {
     }
 }
 
-/// The keys of the objects that are open, to find duplicates.
+/// Finds duplicate keys in the objects that are open.
 ///
-/// The keys of a short object are compared. Of one with many keys their hashes are kept, because
-/// comparing would take time with the square of their number. `Hasher` has a new seed in every
-/// process, so no author of a manifest can choose keys that collide.
+/// The keys of a short object are compared. For an object with many keys, hashes are kept, because
+/// comparing takes time with the square of their number. `Hasher` has a new seed in every process,
+/// so no author of a manifest can choose keys that collide.
 private struct OpenKeys {
     /// The keys of all open objects, one after the other.
     private var text: [UInt8] = []
@@ -593,7 +602,7 @@ private struct OpenKeys {
         ends.removeLast(ends.count - start)
     }
 
-    /// Enters a key of the innermost object; false if the object has the key already.
+    /// Adds a key of the innermost object. Returns false if the object has the key already.
     mutating func enter(_ key: [UInt8]) -> Bool {
         guard let start = starts.last else { return true }
         let depth = starts.count - 1

@@ -1,14 +1,15 @@
 internal import MirrorModel
 
-/// A JSON value with the place of each part, for short documents that are read whole. TOML becomes
-/// one too.
+/// A JSON value with the place of each part, for short documents that are read whole.
+///
+/// The TOML parser makes such values too.
 package struct JSONTree: Sendable {
     /// The value without its place.
     package indirect enum Value: Sendable {
         case object([Member])
         case array([JSONTree])
         case string(String)
-        /// A number as it is written.
+        /// A number in the form in which the text has it.
         case number(String)
         case boolean(Bool)
         case null
@@ -17,15 +18,15 @@ package struct JSONTree: Sendable {
     /// A member of an object.
     package struct Member: Sendable {
         package let key: String
-        /// Where its key begins.
+        /// The place at which the key begins.
         package let place: TextPosition
         package let value: JSONTree
     }
 
     package let value: Value
-    /// Where it begins.
+    /// The place at which the value begins.
     package let place: TextPosition
-    /// The positions of the members of an object with many.
+    /// The positions of an object's members by key. `nil` for an object with few members.
     private let positions: [String: Int]?
 
     /// Reads a whole document. Throws `ManifestError`, whose diagnostics name `file`.
@@ -45,7 +46,7 @@ package struct JSONTree: Sendable {
         self = tree
     }
 
-    /// Reads a whole document; what is wrong with it is in the log.
+    /// Reads a whole document. Errors go to the log.
     init(
         _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONTokenizer.longestText
     ) throws(DecodingStop) {
@@ -54,22 +55,23 @@ package struct JSONTree: Sendable {
         _ = try tokens.next()
     }
 
-    /// Takes a value that the reader of TOML made.
+    /// Takes a value of the TOML parser.
     init(_ value: Value, at place: TextPosition) {
         (self.value, self.place) = (value, place)
         positions = JSONTree.positions(in: value)
     }
 
-    /// The positions of an object's members by key; nil for few members, where a search is faster.
+    /// Returns the positions of an object's members by key.
     ///
     /// A decoder looks up each part of a document, so searches of a large object would take long.
+    /// Returns nil for few members, where a search is faster.
     private static func positions(in value: Value) -> [String: Int]? {
         guard case .object(let members) = value, members.count > 32 else { return nil }
         return Dictionary(
             members.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
     }
 
-    /// Reads the value that a token begins.
+    /// Reads the value that begins with a token.
     init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
         place = tokens.start
         switch token {
@@ -99,37 +101,37 @@ package struct JSONTree: Sendable {
 }
 
 extension JSONTree {
-    /// The value of a member; nil where there is none, or where this is no object.
+    /// The value of a member. `nil` means that the member is missing, or that this is no object.
     package subscript(key: String) -> JSONTree? {
         guard case .object(let members) = value else { return nil }
         if let positions { return positions[key].map { members[$0].value } }
         return members.first { $0.key == key }?.value
     }
 
-    /// The elements of an array; empty for anything else.
+    /// The elements of an array; empty for any other value.
     package var elements: [JSONTree] {
         if case .array(let elements) = value { elements } else { [] }
     }
 
-    /// The text of a string; nil for anything else.
+    /// The text of a string; nil for any other value.
     package var string: String? { if case .string(let text) = value { text } else { nil } }
 
-    /// A whole number; nil for anything else.
+    /// A whole number; nil for any other value.
     package var int: Int64? { if case .number(let text) = value { Int64(text) } else { nil } }
 
-    /// A number; nil for anything else.
+    /// A number; nil for any other value.
     package var double: Double? { if case .number(let text) = value { Double(text) } else { nil } }
 
-    /// True or false; nil for anything else.
+    /// True or false; nil for any other value.
     package var bool: Bool? { if case .boolean(let flag) = value { flag } else { nil } }
 }
 
-/// The members of a JSON object, asked for by key; each error names the place of what is wrong.
+/// Reads the members of a JSON object by key. An error names the place of the wrong value.
 package struct JSONFields {
     private let tree: JSONTree
     private let file: String
 
-    /// Takes an object; refuses one that has other keys than these.
+    /// Takes an object. Throws if the object has a key that is not in `keys`.
     package init(_ tree: JSONTree, keys: [String], file: String) throws(ManifestError) {
         (self.tree, self.file) = (tree, file)
         guard case .object(let members) = tree.value else {
@@ -144,30 +146,32 @@ package struct JSONFields {
         }
     }
 
-    /// The refusal of a value, with its place.
+    /// Makes the error about a value, with its place.
     package func refusal(of value: JSONTree, _ message: String) -> ManifestError {
         ManifestError(file: file, at: value.place, message)
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a key. Throws if the key is missing.
     package func value(_ key: String) throws(ManifestError) -> JSONTree {
         guard let value = tree[key] else { throw refusal(of: tree, "the key \(key) is missing") }
         return value
     }
 
-    /// The fields of the object at a key that must be there.
+    /// Returns the fields of the object at a key. Throws if the key is missing.
     package func object(_ key: String, keys: [String]) throws(ManifestError) -> JSONFields {
         try JSONFields(try value(key), keys: keys, file: file)
     }
 
-    /// The same for a key that may be missing.
+    /// Returns the fields of the object at a key. Returns nil if the key is missing.
     package func optionalObject(
         _ key: String, keys: [String]
     ) throws(ManifestError) -> JSONFields? {
         tree[key] == nil ? nil : try object(key, keys: keys)
     }
 
-    /// The fields of each object of the list at a key; none where there is no list.
+    /// Returns the fields of each object in the list at a key.
+    ///
+    /// Returns an empty list if the key is missing.
     package func objects(
         _ key: String, keys: [String]
     ) throws(ManifestError) -> [JSONFields] {
@@ -178,7 +182,7 @@ package struct JSONFields {
         return fields
     }
 
-    /// The text of a key, read by a closure that returns nil for what it does not take.
+    /// Returns the value that `read` makes of a key's text. Throws if `read` returns nil.
     package func text<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> Value {
@@ -189,14 +193,16 @@ package struct JSONFields {
         return result
     }
 
-    /// The same for a key that may be missing.
+    /// Returns the value that `read` makes of a key's text. Returns nil if the key is missing.
     package func optionalText<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> Value? {
         tree[key] == nil ? nil : try text(key, right, read)
     }
 
-    /// The texts of a list; none where the key is missing.
+    /// Returns the values that `read` makes of the texts in a list.
+    ///
+    /// Returns an empty list if the key is missing.
     package func texts<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> [Value] {
@@ -210,7 +216,7 @@ package struct JSONFields {
         return values
     }
 
-    /// A whole number of at least 0.
+    /// Returns a whole number of at least 0. Throws if the key is missing.
     package func size(_ key: String) throws(ManifestError) -> Int64 {
         let number = try number(key)
         guard number >= 0 else {
@@ -219,12 +225,12 @@ package struct JSONFields {
         return number
     }
 
-    /// The same for a key that may be missing.
+    /// Returns a whole number of at least 0. Returns nil if the key is missing.
     package func optionalSize(_ key: String) throws(ManifestError) -> Int64? {
         tree[key] == nil ? nil : try size(key)
     }
 
-    /// A whole number that fits in 64 bits.
+    /// Returns a whole number that fits in 64 bits. Throws if the key is missing.
     package func number(_ key: String) throws(ManifestError) -> Int64 {
         let value = try value(key)
         guard let number = value.int else {
@@ -233,12 +239,12 @@ package struct JSONFields {
         return number
     }
 
-    /// The same for a key that may be missing.
+    /// Returns a whole number that fits in 64 bits. Returns nil if the key is missing.
     package func optionalNumber(_ key: String) throws(ManifestError) -> Int64? {
         tree[key] == nil ? nil : try number(key)
     }
 
-    /// True or false; false where the key is missing.
+    /// Returns true or false. Returns false if the key is missing.
     package func flag(_ key: String) throws(ManifestError) -> Bool {
         guard let value = tree[key] else { return false }
         guard let flag = value.bool else {

@@ -30,7 +30,9 @@ extension ManifestWriter {
         }
     }
 
-    /// The elements of a resource that a value becomes; none for one that is an attribute.
+    /// Returns the elements that a value of a resource becomes.
+    ///
+    /// Returns no bytes for a value that is an attribute.
     private static func elementText(of value: ResourceKey.Written) -> [UInt8] {
         var bytes: [UInt8] = []
         switch value {
@@ -78,7 +80,7 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends text so that no reader's normalisation changes it.
+    /// Appends text in a form that no reader's normalisation changes.
     ///
     /// A reader would turn a bare CR into LF (§2.11), and white space in an attribute into spaces
     /// (§3.3.3).
@@ -97,7 +99,9 @@ extension [UInt8] {
 }
 
 extension String {
-    /// The first character that XML cannot hold, not even as a reference; nil when there is none.
+    /// The first character that XML cannot hold, not even as a reference.
+    ///
+    /// `nil` means that there is none.
     var firstForbiddenInXML: Unicode.Scalar? {
         unicodeScalars.first { scalar in
             switch scalar.value {

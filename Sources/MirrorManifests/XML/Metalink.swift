@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// Metalink 4 (RFC 5854): each `file` is a resource, its `url`s are the sources.
+/// Reads Metalink 4 (RFC 5854): each `file` is a resource, and its `url`s are the sources.
 ///
 /// Elements that mirror does not use (metaurl, signature, location, identity …) are skipped, as the
-/// RFC asks of unknown elements. A source whose scheme mirror does not speak is skipped too, with a
-/// warning.
+/// RFC asks of unknown elements. A source with a scheme that mirror does not support is skipped
+/// too, with a warning.
 final class MetalinkDialect: XMLDialect {
     static let namespace = "urn:ietf:params:xml:ns:metalink"
 
@@ -69,7 +69,7 @@ final class MetalinkDialect: XMLDialect {
         if let name = element.attribute("name") {
             let first = name.value.halves(atFirst: "/").map { String($0.before) }
             let isInArea = first.flatMap(Area.init(rawValue:)) != nil
-            // An absolute path is refused as such, not made relative.
+            // An absolute path stays absolute, so that it is refused as a target.
             let isAbsolute = name.value.utf8.first == UInt8(ascii: "/")
             let path =
                 isInArea || isAbsolute
@@ -133,7 +133,9 @@ final class MetalinkDialect: XMLDialect {
         builder.finish(draft)
     }
 
-    /// The algorithm that a `type` names (IANA's hash function textual names).
+    /// The algorithm that the element's `type` names (IANA's hash function textual names).
+    ///
+    /// `nil` means that mirror does not know this name.
     private func algorithm(of element: XMLElement) -> DigestAlgorithm? {
         let name = element.attribute("type")?.value.lowercased() ?? ""
         return DigestAlgorithm(rawValue: name.split(separator: "-").joined())
@@ -141,11 +143,10 @@ final class MetalinkDialect: XMLDialect {
 }
 
 extension ManifestEdit {
-    /// The additions of size and hash to a Metalink, before each file's first `url`, in the order of the
-    /// text.
+    /// Returns the additions of size and hash to a Metalink, in the order of the text.
     ///
-    /// They have the same white space as the text around them. Values that are declared already stay as
-    /// they are.
+    /// Each addition stands before the first `url` of its file, and has the white space of the text
+    /// around it. Declared values stay as they are.
     func metalinkChanges(_ values: [Int: PinnedValues]) -> [TextChange] {
         var changes: [TextChange] = []
         var scanner = XMLTagScanner(bytes)
@@ -225,7 +226,7 @@ extension ManifestWriter {
 }
 
 extension DigestAlgorithm {
-    /// The name that IANA lists among the hash function textual names.
+    /// The algorithm's name in IANA's list of hash function textual names.
     var textualName: String {
         switch self {
         case .md5: "md5"

@@ -2,22 +2,23 @@ internal import MirrorModel
 
 /// Reads a manifest in XML: mirror's own vocabulary, or Metalink 4, by the root element.
 ///
-/// Lists of other programs in XML come in here too. All elements are passed on to the vocabulary.
+/// Lists of other programs in XML are read here too. The decoder passes all elements to the
+/// vocabulary.
 final class XMLManifestDecoder: XMLDialect {
     private let builder: ManifestBuilder
     private let hint: ListHint
     private var dialect: (any XMLDialect)?
     private var hasRoot = false
-    /// The notation; nil for a list.
+    /// The notation of the manifest. `nil` means that the document is a list.
     private(set) var notation: DecodedManifest.Notation?
-    /// The list; nil for a manifest.
+    /// The list of another program. `nil` means that the document is a manifest.
     private(set) var list: ListCollector?
 
     init(builder: ManifestBuilder, hint: ListHint) {
         (self.builder, self.hint) = (builder, hint)
     }
 
-    /// Reads the whole document; throws if the rest of it cannot be read.
+    /// Reads the whole document. Throws if the rest of the document cannot be read.
     func decode(_ bytes: ManifestBytes) throws(DecodingStop) {
         var chunk: [UInt8] = []
         bytes.rewind()
@@ -31,7 +32,9 @@ final class XMLManifestDecoder: XMLDialect {
         if dialect == nil { throw .refused }
     }
 
-    /// The encoding that an XML declaration names; nil when it is UTF-8 or a part of it.
+    /// Returns the encoding that an XML declaration names.
+    ///
+    /// Returns nil if it is UTF-8 or ASCII, or if the text names none.
     private static func otherEncoding(_ chunk: [UInt8]) -> String? {
         let head = String(decoding: chunk.prefix(200), as: UTF8.self)
         guard let end = head.firstRange(of: "?>"), let mark = head.firstRange(of: "encoding"),
@@ -89,11 +92,11 @@ final class XMLManifestDecoder: XMLDialect {
     }
 }
 
-/// mirror's own vocabulary in XML: scalar keys are attributes, the others elements.
+/// Reads mirror's own vocabulary in XML: scalar keys are attributes, the others elements.
 final class XMLManifestDialect: XMLDialect {
     private enum Place {
         case manifest, defaults, resource, mirror, header, pieces, body, digest
-        /// Inside an element that is left to other programs, or that was refused as a whole.
+        /// Inside an element that belongs to other programs, or that was refused as a whole.
         case ignored
     }
 
@@ -253,7 +256,7 @@ final class XMLManifestDialect: XMLDialect {
         }
     }
 
-    /// Walks through the attributes that a place has, and refuses the others.
+    /// Calls `body` with each attribute that the place has. Logs an error for each other attribute.
     private func each<Key: ManifestKey>(
         of element: XMLElement, _: Key.Type, except elements: Set<Key>,
         _ body: (XMLManifestDialect, Key, WrittenValue, TextPosition) -> Void

@@ -4,19 +4,20 @@ internal import MirrorSystem
 
 /// A push parser over libxml2's SAX2 interface (xmlCreatePushParserCtxt, xmlParseChunk).
 ///
-/// A DOCTYPE is refused at its first event, before any declaration in it is read: no entity but the
-/// predefined ones can exist, so none can be expanded and nothing can be fetched. libxml2's own
+/// A DOCTYPE is refused at its first event, before any declaration in it is read. So only the
+/// predefined entities exist: no entity can be expanded, and nothing can be fetched. libxml2's own
 /// limits (10 MB for a text, XML_PARSE_HUGE is off) stay in force above the ones here.
 final class XMLPushParser {
     /// How many elements may be open at once.
     static let deepest = 64
-    /// How many attributes an element may have, its namespaces included: libxml2 compares them all
-    /// with each other.
+    /// The most attributes of an element, its namespaces included.
+    ///
+    /// libxml2 compares all of them with each other.
     static let mostAttributes = 256
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
 
-    /// The tables of libxml2, which several threads must not make at once (xmlInitParser).
+    /// Makes the tables of libxml2, once, because several threads must not do so (xmlInitParser).
     static let prepareLibrary: Void = xmlInitParser()
 
     private let log: DiagnosticLog
@@ -24,8 +25,9 @@ final class XMLPushParser {
     private var context: xmlParserCtxtPtr?
     private var texts: [(bytes: [UInt8], place: TextPosition?)] = []
     private var isStopped = false
-    /// The last byte whose place was asked for, from which places are counted, so that a document on one
-    /// line takes no longer than another.
+    /// The last byte whose place was asked for, and its place.
+    ///
+    /// Places are counted from here, so that a document on one line takes no longer than another.
     private var mark = (offset: 0, place: TextPosition())
 
     init(log: DiagnosticLog, dialect: any XMLDialect) {
@@ -104,7 +106,8 @@ final class XMLPushParser {
             stop("more than \(Self.deepest) levels of elements", at: place)
             return
         }
-        // Blanks between elements are no text, and a million elements have very many of them.
+        // Blanks between elements are dropped: they are no text, and a million elements have very
+        // many.
         if let outer = texts.last, outer.place == nil {
             texts[texts.count - 1].bytes.removeAll(keepingCapacity: true)
         }
@@ -150,7 +153,8 @@ final class XMLPushParser {
     }
 
     fileprivate func complain(_ error: xmlError) {
-        // Warnings are ignored. Complaints about namespaces are errors of a manifest all the same.
+        // Warnings are ignored. Complaints about namespaces are no warnings, but errors of a
+        // manifest.
         guard error.level.rawValue >= XML_ERR_ERROR.rawValue else { return }
         if error.code == XML_ERR_DOCUMENT_END.rawValue, !texts.isEmpty {
             stop(
@@ -168,11 +172,11 @@ final class XMLPushParser {
 
 // MARK: Places
 
-// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in its
-// input buffer, so the distance from the cursor back to them gives their line and column.
+// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in
+// its input buffer, so their distance from the cursor gives their line and column.
 
 extension XMLPushParser {
-    /// The input buffer, and where libxml2 is in it.
+    /// The input buffer with libxml2's position in it.
     private var input: xmlParserInput? { context?.pointee.input?.pointee }
     private var line: Int { Int(input?.line ?? 1) }
 
@@ -192,15 +196,15 @@ extension XMLPushParser {
         return here
     }
 
-    /// The place of a byte in the input buffer; nil for bytes that lie elsewhere.
+    /// Returns the place of a byte in the input buffer.
     ///
-    /// Bytes lie elsewhere if a reference in them was replaced.
+    /// Returns nil if the byte lies elsewhere, because a reference in its text was replaced.
     private func place(of pointer: UnsafePointer<xmlChar>?) -> TextPosition? {
         guard let pointer, let input, let base = input.base, let cursor = input.cur,
             pointer >= base, pointer <= cursor
         else { return nil }
         let before = UnsafeBufferPointer(start: base, count: pointer - base)
-        // The bytes that are no longer in the buffer come before these.
+        // Bytes that have left the buffer are counted in `consumed`.
         let offset = Int(clamping: input.consumed) + before.count
         if let place = advanceMark(to: offset, over: before) { return place }
         let place = placeBetweenLines(before, pointer, cursor)
@@ -208,7 +212,7 @@ extension XMLPushParser {
         return place
     }
 
-    /// The place of a byte as its distance from the line ends around it says.
+    /// Returns the place of a byte, counted from the line ends around it.
     private func placeBetweenLines(
         _ before: UnsafeBufferPointer<UInt8>, _ pointer: UnsafePointer<xmlChar>,
         _ cursor: UnsafePointer<xmlChar>
@@ -227,10 +231,10 @@ extension XMLPushParser {
         return TextPosition(line: line - lines, column: 1)
     }
 
-    /// The place of a byte in a text that was just read.
+    /// Returns the place of a byte in a text that was just read.
     ///
-    /// libxml2 hands over a text either before or after it moves its cursor behind the text. In
-    /// both cases its line number includes the lines of the text, except for a CDATA section at
+    /// libxml2 reports a text either before or after it moves its cursor behind the text. In both
+    /// cases its line number includes the lines of the text. The exception is a CDATA section at
     /// which the cursor still stands.
     private func place(
         of offset: Int, in text: UnsafeBufferPointer<UInt8>, isCDATA: Bool
@@ -252,7 +256,7 @@ extension XMLPushParser {
         return TextPosition(line: line, column: column + scalars(before))
     }
 
-    /// The column at the cursor, where a text that was just read begins.
+    /// Returns the column of the cursor, where a text that was just read begins.
     ///
     /// If the text ended the line, libxml2's own column is already that of a later line.
     private func column(before text: UnsafeBufferPointer<UInt8>, isCDATA: Bool) -> Int? {
@@ -269,9 +273,9 @@ extension XMLPushParser {
         return scalars(before) + 1 - mark
     }
 
-    /// The place in the input of a text that was copied from just before the cursor.
+    /// Returns the place in the input of a text that was copied from just before the cursor.
     ///
-    /// Nil if a reference or a line end in the text was replaced.
+    /// Returns nil if a reference or a line end in the text was replaced.
     private func copied(_ text: UnsafeBufferPointer<UInt8>) -> UnsafePointer<xmlChar>? {
         guard let base = input?.base, let cursor = input?.cur, cursor - base >= text.count
         else { return nil }
@@ -280,14 +284,16 @@ extension XMLPushParser {
             ? start : nil
     }
 
-    /// How many characters begin in some bytes.
+    /// Returns how many characters begin in some bytes.
     private func scalars(_ bytes: some Sequence<UInt8>) -> Int {
         bytes.count { $0 & 0xC0 != 0x80 }
     }
 
-    /// Moves the mark to an offset, and returns its place; nil if that is impossible.
+    /// Moves the mark to an offset, and returns the place of the offset.
     ///
-    /// - Parameter before: the bytes before the offset that are still at hand.
+    /// Returns nil if the offset is before the mark, or if bytes between them have left the buffer.
+    ///
+    /// - Parameter before: the bytes before the offset that are still in the buffer.
     private func advanceMark(
         to offset: Int, over before: UnsafeBufferPointer<UInt8>
     ) -> TextPosition? {
@@ -327,7 +333,7 @@ private func startElement(
     guard let parser = parser(user), let name = text(name) else { return }
     var found: [(name: String, value: UnsafeBufferPointer<UInt8>)] = []
     if let attributes {
-        // Five pointers each: name, prefix, namespace, the value's begin and its end.
+        // Each attribute has five pointers: name, prefix, namespace, the value's begin and its end.
         for number in 0..<Int(attributeCount) {
             let at = number * 5
             guard let name = text(attributes[at]), let begin = attributes[at + 3],
@@ -371,24 +377,26 @@ private func complaint(user: UnsafeMutableRawPointer?, error: xmlErrorPtr?) {
     parser(user)?.complain(error.pointee)
 }
 
-/// The start of an element, as the parser hands it on.
+/// The start of an element, as the parser passes it to a dialect.
 struct XMLElement {
     /// The name without prefix.
     let name: String
-    /// The namespace's name; nil when there is none.
+    /// The name of the namespace. `nil` means that the element has none.
     let namespace: String?
-    /// The attributes by their names as written, with prefixes; each text is placed where the value begins.
-    /// Namespace declarations are not among them.
+    /// The attributes by their names as written, with prefixes.
+    ///
+    /// The place of each text is where the value begins. Namespace declarations are not among the
+    /// attributes.
     let attributes: [(name: String, text: Located<String>)]
     let place: TextPosition
 
-    /// The value of an attribute without a namespace.
+    /// The value of an attribute without a namespace. `nil` means that it is missing.
     func attribute(_ name: String) -> Located<String>? {
         attributes.first { $0.name == name }?.text
     }
 }
 
-/// A vocabulary in XML: gets elements in order, and the text of each at its end.
+/// A vocabulary in XML. It gets the elements in their order, and the text of each at its end.
 protocol XMLDialect: AnyObject {
     func start(_ element: XMLElement)
     /// Ends an element; `text` is the text directly inside it, without that of its children.
@@ -397,8 +405,8 @@ protocol XMLDialect: AnyObject {
 
 /// Finds a tag with too many attributes before libxml2 sees it.
 ///
-/// libxml2 compares each attribute of a tag, and each of its namespaces, with all before it, and
-/// reports the element afterwards. The tag need not be well-formed: then libxml2 refuses it.
+/// libxml2 compares each attribute and namespace of a tag with all before it, and reports the
+/// element only afterwards. The tag need not be well-formed, because libxml2 refuses such a tag.
 struct XMLAttributeLimit {
     private enum State {
         case text, opened, declaration, tag, value, comment, cdata, instruction, doctype
@@ -408,15 +416,17 @@ struct XMLAttributeLimit {
     private var state = State.text
     /// The mark that ends the value of an attribute.
     private var quote: UInt8 = 0
-    /// The last bytes, to find the end of a comment and the like, or what a declaration is.
+    /// The last bytes, which show where a comment ends, and which kind of declaration begins.
     private var recent: UInt64 = 0
     /// How many attributes the tag has so far.
     private var count = 0
 
     init(most: Int) { self.most = most }
 
-    /// Walks over the next chunk. Returns how many bytes libxml2 needs to reach the `<` of a tag with
-    /// too many attributes; nil if there is none so far.
+    /// Reads the next chunk of a document.
+    ///
+    /// Returns how many of its bytes libxml2 needs to reach the `<` of a tag with too many
+    /// attributes. Returns nil if there is no such tag so far.
     mutating func advance(over chunk: UnsafeBufferPointer<UInt8>) -> Int? {
         var tagStart = 0
         var at = 0
@@ -450,7 +460,7 @@ struct XMLAttributeLimit {
             } else if recent == XMLAttributeLimit.number("[CDATA[") {
                 (state, recent) = (.cdata, 0)
             } else if byte != UInt8(ascii: "-"), !"[CDAT".utf8.contains(byte) {
-                // libxml2 ends at a DOCTYPE.
+                // libxml2 ends at a DOCTYPE, so the rest needs no check.
                 state = .doctype
             }
         case .tag:

@@ -2,20 +2,20 @@ internal import MirrorModel
 
 /// Walks over the tags of an XML text that is known to be well-formed and to have no DOCTYPE.
 ///
-/// It exists beside the parser because edits need the offset behind an attribute, which libxml2 does
-/// not give where it has replaced a reference in the value. A test holds its tags against libxml2's.
+/// Edits need the offset behind an attribute. The libxml2 parser does not give this offset if it
+/// has replaced a reference in the value. A test compares the scanner's tags with libxml2's.
 struct XMLTagScanner {
     /// A start tag, an end tag, or both in one.
     struct Tag {
-        /// The offset of its `<`.
+        /// The offset of the tag's `<`.
         let start: Int
-        /// The offset behind its `>`.
+        /// The offset behind the tag's `>`.
         let end: Int
         /// The name with its prefix.
         let name: String
         let isEnd: Bool
         let isEmpty: Bool
-        /// The names of its attributes, and where each is with its value.
+        /// The names of the tag's attributes, and where each name and value is.
         let attributes: [(name: String, key: ResourcePlaces.Key)]
 
         /// The name without its prefix.
@@ -29,7 +29,7 @@ struct XMLTagScanner {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The next tag; nil at the end, or if the text is malformed.
+    /// Returns the next tag. Returns nil at the end, or if the text is malformed.
     mutating func next() -> Tag? {
         while let open = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
             at = open

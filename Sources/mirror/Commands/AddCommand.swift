@@ -70,7 +70,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         if sync || pin { try await fetch(Set(entries.map(\.target))) }
     }
 
-    /// The entries, whose names come from `--as`, the URLs or the servers.
+    /// Returns the entries to add. Their names come from `--as`, the URLs or the servers.
     private func entries() async throws -> [NewEntry] {
         let urls = try urls.map { word in
             do { return try SourceURL(word) } catch {
@@ -104,7 +104,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         }
     }
 
-    /// Fetches the new files, and pins them where that was asked for.
+    /// Fetches the new files, and pins them if the options ask for this.
     private func fetch(_ targets: Set<Target>) async throws {
         let work = FetchWork(root: root, network: network, running: running, output: output)
         var options = PlanOptions()
@@ -152,7 +152,7 @@ extension AddCommand {
     }
 }
 
-/// `mirror remove`: takes entries out of a manifest.
+/// `mirror remove`: removes entries from a manifest.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -73,7 +73,9 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
             configuration: network.configuration)
     }
 
-    /// The manifests that were given; only without any does the command look for a root.
+    /// Returns the given manifests, or without any, those that the root remembers.
+    ///
+    /// A root is needed only if no manifest is given.
     private func sources() async throws -> [(ManifestSource, ListHint)] {
         guard manifests.isEmpty else {
             let hint = try lists.hint()
@@ -94,20 +96,20 @@ struct CheckReport {
     var diagnostics: [Diagnostic] = []
     /// The number of further errors and warnings.
     var omitted = 0
-    /// Why the manifest could not be read, or is refused as a whole.
+    /// The error of a manifest that cannot be read, or is refused as a whole; else nil.
     var error: MirrorError?
-    /// What `--fix` corrected, or would correct.
+    /// The corrections that `--fix` made, or would make.
     var fixes: [Replacement] = []
-    /// Whether corrections were asked for.
+    /// Whether `--fix` was given and could do its work.
     var isFixed = false
-    /// Whether they were written.
+    /// Whether the corrections were written.
     var isWritten = false
-    /// Whether `--fix` could write corrections: the manifest is a file, and was not corrected just now.
+    /// Whether `--fix` could write corrections: the manifest is a file that was not just corrected.
     var fixesHelp = false
-    /// The decoded manifest, when it is sound.
+    /// The decoded manifest. `nil` means that it has errors.
     var decoded: DecodedManifest?
 
-    /// Reads a manifest and checks it against the options; nothing is written.
+    /// Reads a manifest and checks it against the options. Writes nothing.
     static func make(
         _ source: ManifestSource, hint: ListHint, requirePinned: Bool, strict: Bool,
         configuration: Configuration
@@ -131,9 +133,9 @@ struct CheckReport {
         return report
     }
 
-    /// Corrects a manifest's file where that is certain, then checks it.
+    /// Corrects a manifest's file where the right text is certain, then checks the file.
     ///
-    /// After a dry run the file is as it was, and so is what the check says of it.
+    /// After a dry run the file is unchanged, and the check reports its errors as before.
     static func fix(
         _ source: ManifestSource, isDryRun: Bool, hint: ListHint, requirePinned: Bool, strict: Bool,
         configuration: Configuration
@@ -161,7 +163,7 @@ struct CheckReport {
 }
 
 extension CheckCommand {
-    /// Prints errors and warnings to standard error, and the verdict to standard output.
+    /// Prints errors and warnings to standard error, and the result to standard output.
     private func show(_ report: CheckReport) {
         if !report.fixes.isEmpty || report.isFixed {
             for fix in report.fixes { Console.output.line(line(for: fix, in: report)) }

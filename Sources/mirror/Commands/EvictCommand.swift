@@ -68,7 +68,7 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
 }
 
 extension EvictCommand {
-    /// Prints the report to standard output, and what failed to standard error.
+    /// Prints the report to standard output, and failures to standard error.
     private func show(_ report: EvictionReport) {
         for error in report.failures {
             Console.error.line("mirror: error: \(error.sentence.printable)")

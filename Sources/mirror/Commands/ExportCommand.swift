@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror export`: writes what other programs read of the files that manifests want.
+/// `mirror export`: writes the files that manifests want in forms that other programs read.
 struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -60,10 +60,10 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
         }
     }
 
-    /// The path that the export goes to; nil for standard output.
+    /// The path to which the export goes. `nil` means standard output.
     private var path: String? { destination == "-" ? nil : destination }
 
-    /// What goes to standard output needs the terminal for itself.
+    /// Without progress for an export to standard output, because it needs the terminal for itself.
     var choices: any OutputChoices { path == nil ? FewChoices(json: true) : output }
 
     func run() async throws {

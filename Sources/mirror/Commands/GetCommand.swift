@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror get`: brings single files, whatever a quota left out, and says where they are.
+/// `mirror get`: fetches single files, even those that a quota left out, and prints their paths.
 struct GetCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -56,7 +56,7 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
                 } catch let error as MirrorError
                     where [.rootUnusable, .noSpace].contains(error.code)
                 {
-                    // What is there needs no lock.
+                    // If all files are there already, the command needs no lock.
                     let plan = try await session.plan(manifests, options: planning)
                     let isThere = plan.steps.allSatisfy { [.keep, .edited].contains($0.kind) }
                     guard isThere else { throw error }
@@ -79,7 +79,7 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
         return options
     }
 
-    /// Prints where the files are that are there.
+    /// Prints the paths of the files that are there.
     private func show(_ arrivals: Arrivals) {
         guard !output.json else { return }
         for target in targets where arrivals.targets.contains(target) {
@@ -88,11 +88,11 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// The files that a run brought, or found there.
+/// The files that a run fetched, or found in place.
 private struct Arrivals {
     var targets: Set<Target> = []
     var root = ""
-    /// Why the first file that did not come was left out.
+    /// The error about the first file that the run left out; else nil.
     var refusal: MirrorError?
 
     mutating func note(_ event: Event) {
@@ -108,7 +108,7 @@ private struct Arrivals {
         }
     }
 
-    /// Notes why a file did not come; the command must not go on as if it were there.
+    /// Keeps an error about a file that the run left out, so that the command fails.
     private mutating func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {
         let target = done.target
         refusal =
@@ -118,23 +118,24 @@ private struct Arrivals {
     }
 }
 
-/// The common work of verbs that fetch among other things: a session, manifests, a shown run.
+/// Opens a session, loads manifests and shows a run, for verbs that fetch among other work.
 struct FetchWork {
     let root: RootOptions
     let network: NetworkOptions
     let running: RunningOptions
-    /// Nil for verbs whose runs remove nothing.
+    /// The removal options. `nil` means that the verb's runs remove nothing.
     var removal: RemovalOptions?
     let output: OutputOptions
-    /// Whether standard output holds something else than the report of the run.
+    /// Whether standard output has results other than the report of the run.
     var hasOtherResults = false
-    /// Whether a folder that is no root yet becomes one where manifests are given.
+    /// Whether a folder that is no root becomes one when manifests are given.
     var makesRoot = true
-    /// Receives every event of the run.
+    /// Receives every event of the run, if it is not nil.
     var observer: (@Sendable (Event) -> Void)?
 
-    /// Reads the given manifests, or those that the root remembers, and passes them to the body
-    /// with the output of the run.
+    /// Calls `body` with the session, the manifests and the output of the run.
+    ///
+    /// The manifests are the given ones, or those that the root remembers.
     func run(
         _ locations: [String],
         _ body: (MirrorSession, [Manifest], RunOutput) async throws -> Void

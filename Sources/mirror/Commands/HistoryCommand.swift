@@ -133,7 +133,7 @@ extension HistoryCommand {
 }
 
 extension Summary {
-    /// What a run did, each with its number; files that were kept are no deed.
+    /// The outcomes of a run with their numbers, such as `3 fetched`. Kept files are left out.
     var deeds: [String] {
         var deeds = Outcome.allCases.compactMap { outcome in
             self[outcome] > 0 && outcome != .kept ? "\(self[outcome]) \(outcome.word)" : nil
@@ -147,7 +147,8 @@ extension Summary {
 extension WhyCommand {
     /// Prints the decisions for people, the newest first, after what a run now would do.
     ///
-    /// - Parameter deferral: why a run now would not fetch what its step fetches; nil where it would.
+    /// - Parameter deferral: why a run now would defer the fetch of the step. `nil` means that it
+    ///   would fetch.
     private func show(
         _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?,
         _ deferral: Deferral?, root: String, clock: LocalClock

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror jobs`: what runs for this user, as a list or as the live display of one run.
+/// `mirror jobs`: lists the runs and watches of this user, or shows one run live.
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
@@ -47,7 +47,7 @@ struct JobsCommand: AsyncParsableCommand {
 
     private func list(ofRoot root: String?) {
         var jobs: [JobDescription] = []
-        // Such as one that Ctrl-Z stopped.
+        // Processes that do not answer, such as one that Ctrl-Z stopped.
         var silent: [Int32] = []
         for client in ControlClient.all(ofRoot: root) {
             if case .job(let job) = client.ask(.describe) {
@@ -113,7 +113,10 @@ extension JobsCommand {
 }
 
 extension MirrorError {
-    /// No process carries out what is asked; the reason says why, if it is not that none is there.
+    /// Makes the error for a request that no process carries out.
+    ///
+    /// - Parameter reason: why a process did not carry it out. `nil` means that no run is under
+    ///   way.
     static func noRun(in root: String, _ reason: String?) -> MirrorError {
         MirrorError(
             .noRun,

@@ -111,7 +111,7 @@ extension ManifestsCommand {
 }
 
 extension ForgetCommand {
-    /// Prints the report to standard output, and what failed to standard error.
+    /// Prints the report to standard output, and failures to standard error.
     private func show(_ report: ForgetReport) {
         for error in report.failures {
             Console.error.line("mirror: error: \(error.sentence.printable)")

@@ -86,7 +86,7 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
         if isWrong { throw ExitCode(1) }
     }
 
-    /// Fetches what the sources have now, and declares it.
+    /// Fetches what the sources have now, and writes its sizes and digests into the manifest.
     private func refetch(_ path: String) async throws {
         var work = FetchWork(root: root, network: network, running: running, output: output)
         work.makesRoot = false
@@ -102,10 +102,12 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
 }
 
 extension PinReport {
-    /// Prints a JSON document for scripts, or a line per resource for people; contradictions go to
-    /// standard error.
+    /// Prints a JSON document for scripts, or a line for each resource for people.
     ///
-    /// - Parameter isCheck: whether the declarations themselves are asked about.
+    /// Contradictions go to standard error.
+    ///
+    /// - Parameter isCheck: whether to report also resources that declare no size, or no digest
+    ///   that proves their bytes.
     func show(_ options: any OutputChoices, isCheck: Bool = false) {
         for finding in contradictions {
             guard case .contradiction(let because) = finding.outcome else { continue }

@@ -52,8 +52,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
 }
 
 extension Plan {
-    /// Prints a JSON document for scripts, or a line per step for people, and whether the transfers
-    /// may run now.
+    /// Prints a JSON document for scripts, or a line for each step for people.
+    ///
+    /// The output also says whether the transfers may run now.
     func show(_ options: any OutputChoices, _ permission: PermissionStatus? = nil) {
         if options.json { return write(permission) { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))

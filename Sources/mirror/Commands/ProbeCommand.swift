@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror probe`: says what servers tell about files, without fetching them.
+/// `mirror probe`: shows what servers say about files, without fetching them.
 struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "probe",
@@ -40,7 +40,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// Reads an argument; throws `MirrorError` with `usage`.
+    /// Reads an argument. Throws `MirrorError` with `usage` if it is no http or https URL.
     static func url(_ text: String) throws -> SourceURL {
         let url: SourceURL
         do { url = try SourceURL(text) } catch {
@@ -54,7 +54,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
 }
 
 extension ProbeCommand {
-    /// Prints the reports to standard output, and what servers refused to standard error.
+    /// Prints the reports to standard output, and the servers' failures to standard error.
     private func show(_ reports: [ProbeReport]) {
         guard !output.json else {
             return Console.output.document { json in
@@ -80,7 +80,7 @@ extension ProbeCommand {
         }
     }
 
-    /// What is known, each with its word.
+    /// Returns what is known of a file, each fact with its label.
     private func facts(
         _ report: ProbeReport, _ clock: LocalClock
     ) -> [(word: String, value: String)] {

@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// `mirror report`: one page about the tree, its sources and its runs.
+/// `mirror report`: writes one page about the tree, its sources and its runs.
 struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -89,19 +89,22 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
 // MARK: The browser
 
 extension ReportCommand {
-    /// The program that shows a page: it hands the page to a browser and ends, or is that browser's
-    /// own process.
+    /// The program that shows a page in a browser.
+    ///
+    /// xdg-open passes the page to a browser and ends, or becomes the process of the browser.
     private static let opener = "xdg-open"
-    /// Milliseconds in which it can say that it failed.
+    /// Milliseconds in which the program may fail. After this time, the page counts as shown.
     private static let patience = 2000
 
-    /// Opens a file; returns a sentence that says why it cannot be opened, else nil.
+    /// Opens a file in a browser.
+    ///
+    /// Returns a sentence that says why the file cannot be opened. Returns nil if it was opened.
     private static func openInBrowser(_ path: String) -> String? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        // A browser talks, and goes on when this program has ended.
+        // A browser writes messages, and goes on when this program has ended.
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         var pid = pid_t()

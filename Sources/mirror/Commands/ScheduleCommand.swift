@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror schedule`: has systemd or cron start syncs.
+/// `mirror schedule`: makes systemd or cron start syncs.
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -25,7 +25,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         defaultSubcommand: ScheduleAddCommand.self)
 }
 
-/// `mirror schedule MANIFEST…`, without a further word.
+/// `mirror schedule MANIFEST…`: the default verb of `schedule`.
 struct ScheduleAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Print or install a schedule.",
@@ -101,7 +101,9 @@ struct ScheduleAddCommand: AsyncParsableCommand {
         }
     }
 
-    /// The sync that is started; cron mails what it prints.
+    /// Returns the words of the sync that a schedule starts.
+    ///
+    /// cron mails what the sync prints, so with cron the sync is quiet.
     private func words(for schedule: Schedule) -> [String] {
         [ScheduleBook.program, "sync", "--root", schedule.root, "--wait", "10m"]
             + [cron ? "--quiet" : "--no-progress"] + schedule.manifests

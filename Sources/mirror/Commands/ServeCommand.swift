@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror serve`: the tree over HTTP, for offline use and for other machines.
+/// `mirror serve`: serves the tree over HTTP, for offline use and for other machines.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror settings`: the options that a device sets once.
+/// `mirror settings`: shows and changes the options that apply to every command over a root.
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
@@ -24,7 +24,7 @@ struct SettingsCommand: AsyncParsableCommand {
         defaultSubcommand: SettingsListCommand.self)
 }
 
-/// `mirror settings`, without a further word: lists values and where they come from.
+/// `mirror settings`, without a further verb: lists values and where they come from.
 struct SettingsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the settings, and where each comes from.")
@@ -39,13 +39,14 @@ struct SettingsListCommand: AsyncParsableCommand {
         show(try rows(of: settings), root: session.root)
     }
 
-    /// Every option of every verb, in the order of their names, with its value and where that comes
-    /// from: `settings`, `default`, or the name of a variable.
+    /// Returns every option of every verb, by name, with its value and the origin of the value.
+    ///
+    /// The origin is `settings`, `default`, or the name of a variable.
     private func rows(
         of settings: DeviceSettings
     ) throws -> [(name: String, value: String?, origin: String)] {
         let (environment, catalog) = (EffectiveWords.variables, OptionCatalog())
-        // What is wrong is refused here as by the verbs.
+        // A wrong setting or variable is an error here, as it is for the other verbs.
         _ = try EffectiveWords([], settings: settings, environment: environment, catalog: catalog)
         return catalog.options.map { option in
             let variable = EffectiveWords.variable(for: option.name)
@@ -58,8 +59,10 @@ struct SettingsListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the settings: a JSON document for scripts; for people a line for each that something
-    /// sets, unless all are asked for.
+    /// Prints the settings.
+    ///
+    /// Scripts get a JSON document with all options. People get a line for each option that is set,
+    /// or for every option with `--verbose`.
     private func show(_ rows: [(name: String, value: String?, origin: String)], root: String) {
         guard !output.json else {
             return Console.output.document { json in
@@ -126,7 +129,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         Console.output.line("\(option.name) = \(parsed.text.printable)")
     }
 
-    /// The option of a name. Throws `MirrorError` with `usage`.
+    /// Returns the option with this name. Throws `MirrorError` with `usage` if there is none.
     private static func option(named name: String) throws -> OptionCatalog.Option {
         let options = OptionCatalog().options
         if let option = options.first(where: { $0.name == name }) { return option }
@@ -142,9 +145,10 @@ struct SettingsSetCommand: AsyncParsableCommand {
                 + (nearest.map { "Did you mean \($0)?" } ?? "mirror settings -v lists them."))
     }
 
-    /// The parser's message about the words that pass a value, for the first verb that has the option.
+    /// Returns the parser's message about the words that set an option.
     ///
-    /// The option may need another one, which is set already.
+    /// The words are tested with the first verb that has the option. The option may need another
+    /// one, which is set already. Returns nil if the parser accepts the words.
     private static func refusal(
         of words: [String], _ option: OptionCatalog.Option, beside settings: DeviceSettings
     ) -> String? {
@@ -152,7 +156,8 @@ struct SettingsSetCommand: AsyncParsableCommand {
             return nil
         }
         let refusal = { (others: [String], names: [String]) -> String? in
-            // The verb may miss other words: then its message does not name the option.
+            // The verb may lack other words. Then the message does not name the option, and is
+            // ignored.
             let message = EffectiveWords.refusal(of: verb.words + others + words) ?? ""
             return names.contains { message.contains("--" + $0) } ? message : nil
         }
@@ -185,7 +190,7 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try DeviceSettings.changing(root) { settings in
-            // A name that no verb has any more can still be removed.
+            // The name of an option that no longer exists can still be removed.
             guard settings[key] != nil else {
                 let names = settings.settings.map(\.name)
                 let nearest = NearestName.suggestion(for: key, among: names)
@@ -201,7 +206,7 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
 }
 
 extension DeviceSettings {
-    /// Reads a root's settings and has them changed, while no other process changes them.
+    /// Reads a root's settings and changes them. No other process can change them in this time.
     fileprivate static func changing(
         _ options: RootOptions, _ change: (inout DeviceSettings) throws -> Void
     ) throws {
@@ -213,8 +218,10 @@ extension DeviceSettings {
         }
     }
 
-    /// Sets an option, or removes it. The file becomes this user's, so nothing of another user's that
-    /// reaches outside the root may stay in it.
+    /// Sets an option, or removes it if `value` is nil.
+    ///
+    /// Throws if another user's setting that reaches outside the root would stay. The file then
+    /// belongs to this user, so the setting would be trusted.
     fileprivate mutating func change(_ name: String, to value: Value?) throws {
         for setting in settings where setting.name != name {
             try EffectiveWords.refuse(setting, ofOthers: self)

@@ -4,7 +4,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror status`: shows what is in the tree, how fresh, how sure, and what needs attention.
+/// `mirror status`: shows each file's state, freshness and proof, and what needs attention.
 struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -76,24 +76,28 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Shows what is in the tree: a JSON document with each file for scripts; for people the totals, what
-/// needs attention, and with `-v` a line for each file.
+/// Shows what is in the tree.
+///
+/// Scripts get a JSON document with each file. People get the totals and what needs attention, and
+/// with `-v` a line for each file.
 private struct StatusOutput {
     private var dashboard = TreeTotals()
     private var json = JSONWriter()
     private var lines = LineBuffer()
-    /// The lines about files; nil once they are too many to be kept until the totals are known.
+    /// The lines about files, kept until the totals are known.
+    ///
+    /// `nil` means that there were too many lines.
     private var list: [UInt8]? = []
 
-    /// Bytes of lines that are kept until the totals are known.
+    /// The most bytes of lines that are kept until the totals are known.
     private static let mostKept = 4 << 20
 
     private let options: any OutputChoices
-    /// A copy: the parser's own value is dear to ask for a million times.
+    /// A copy, because reading the parser's own value a million times takes long.
     private let isJSON: Bool
     private let root: String
     private let runs: [PastRun]
-    /// The files that the last run failed, or left stale.
+    /// The files that failed in the last run, or that it left stale.
     private let troubles: [Target: Outcome]
     private let style: TextStyle
     private let now: Instant
@@ -104,8 +108,10 @@ private struct StatusOutput {
     /// Whether each file that is counted has a line.
     private let lists: Bool
 
-    /// Makes an output to which nothing has been printed; `runs` are the last ones, newest first, and
-    /// `troubles` the files that the last of them failed, or left stale.
+    /// Makes an output to which nothing has been printed.
+    ///
+    /// `runs` are the last runs, newest first. `troubles` are the files that failed in the last of
+    /// them, or that it left stale.
     init(
         options: any OutputChoices, root: String, runs: [PastRun], troubles: [Target: Outcome],
         isSelection: Bool
@@ -148,9 +154,9 @@ private struct StatusOutput {
         list?.append(UInt8(ascii: "\n"))
     }
 
-    /// Prints the totals, what needs attention, and the lines about files; ends the document.
+    /// Prints the totals, what needs attention, and the lines about files, and ends the document.
     ///
-    /// Returns whether the lines are still to be listed, because they were too many to be kept.
+    /// Returns true if the lines were too many to be kept, so that the caller must list the files.
     mutating func conclude() -> Bool {
         if options.json {
             endDocument()
@@ -177,10 +183,10 @@ private struct StatusOutput {
     /// Prints a line for a file.
     mutating func list(_ file: StoredFile) { lines.line(line(file)) }
 
-    /// Prints what is still in the buffer.
+    /// Prints the lines that are still in the buffer.
     mutating func flush() { lines.flush() }
 
-    /// The run whose numbers are those of the files that are counted.
+    /// The last run that ended, if all files are counted. `nil` for a selection of files.
     private var counted: PastRun? { isSelection ? nil : lastEnded }
     private var lastEnded: PastRun? { runs.first { $0.summary != nil } }
     private var lastGood: PastRun? { runs.first { $0.summary?.exit == 0 } }
@@ -242,10 +248,12 @@ private struct StatusOutput {
     }
 }
 
-// What `mirror status` says of the totals, and of the files that need attention.
+// The words of `mirror status` for the totals, and for the files that need attention.
 
 extension TreeTotals {
-    /// The line of totals; `good` is the last run that ended well, `last` the last that ended.
+    /// Returns the line of totals.
+    ///
+    /// `good` is the last run that ended well. `last` is the last run that ended.
     func line(good: PastRun?, last: PastRun?, clock: LocalClock) -> String {
         var text = "\(Counted(files, "file")), \(ByteCount(bytes)): "
         text += facts(last: last).joined(separator: ", ") + "."
@@ -253,7 +261,7 @@ extension TreeTotals {
         return text
     }
 
-    /// What there is to say about the files, each with its number.
+    /// Returns what `status` says about the files, each fact with its number.
     func facts(last: PastRun?) -> [String] {
         var facts = ["\(due) due"]
         let stale = stale(last)
@@ -270,7 +278,9 @@ extension TreeTotals {
         return facts
     }
 
-    /// How many files are stale; a run without a log has told their number, but not their names.
+    /// Returns how many files are stale.
+    ///
+    /// A run without a log has reported the number of its stale files, but not their names.
     func stale(_ last: PastRun?) -> Int {
         max(last?.summary?[.stale] ?? 0, groups[.stale]?.count ?? 0)
     }
@@ -284,7 +294,7 @@ extension TreeTotals {
 }
 
 extension TreeTotals.Attention {
-    /// What the files are, and what helps.
+    /// Returns the heading of a group: the number of files, their state, and what helps.
     func heading(_ count: Int) -> String {
         switch self {
         case .failed: "\(count) failed in the last run; mirror why TARGET says what was tried"

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror pause`: a run asks for no more bytes.
+/// `mirror pause`: makes a run ask for no more bytes.
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -38,7 +38,7 @@ struct PauseCommand: AsyncParsableCommand {
     }
 }
 
-/// `mirror resume`: a run goes on.
+/// `mirror resume`: makes a paused run go on.
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
@@ -69,7 +69,7 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 }
 
-/// `mirror cancel`: a run ends, or some of its transfers do.
+/// `mirror cancel`: ends a run, or some of its transfers.
 struct CancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
@@ -94,7 +94,7 @@ struct CancelCommand: AsyncParsableCommand {
     }
 }
 
-/// Which targets a steering verb is about, and in which root.
+/// The targets and the root of a steering verb.
 struct SteeringOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -108,14 +108,14 @@ struct SteeringOptions: ParsableArguments {
 extension SteeringOptions {
     /// Sends a request to the processes that work for the root, and prints the result.
     ///
-    /// Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with `noRun` if no process
-    /// carried the request out.
+    /// Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with `noRun` if no
+    /// process carried the request out.
     ///
     /// - Parameters:
     ///   - word: the word for what was done, e.g. `paused`.
-    ///   - alone: the action if no process works for the root, or none has a target. It returns the
-    ///     targets that it was done to, and nil if nothing was to be done. Nil if nothing can be done
-    ///     then.
+    ///   - alone: the action if no process works for the root, or if no process has a target. It
+    ///     returns the targets that it changed, or nil if there was nothing to change. `nil` in
+    ///     place of the action means that only a process can do it.
     fileprivate func send(
         _ request: ControlRequest, word: String,
         alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)? = nil
@@ -137,7 +137,8 @@ extension SteeringOptions {
                     missing += piece.targets
                     refusals.append(message)
                 case .job, nil:
-                    // A later answer would be taken for that of the next request.
+                    // A late answer would be read as the answer to the next request, so no further
+                    // one is sent.
                     missing += piece.targets + pieces.flatMap(\.targets)
                     pieces = []
                     refusals.append("process \(client.process) does not answer")

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror sync`: makes the tree match.
+/// `mirror sync`: makes the tree match its manifests.
 struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "sync",
@@ -74,10 +74,10 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Everything that says what a sync does, for the verbs that make one or many.
+/// All options of a sync, for the verbs that make one sync or many.
 ///
-/// The verbs declare the groups themselves: the parser builds a group within a group again at every
-/// level, and a start took ten times as long.
+/// The verbs declare the groups themselves. The parser builds a nested group again at every level,
+/// and a start took ten times as long.
 struct SyncOptions {
     var manifests: [String]
     var lists: ImportOptions
@@ -91,7 +91,7 @@ struct SyncOptions {
     var operations: OperationOptions
     var output: OutputOptions
 
-    /// The manifests, with what the options ask of them.
+    /// The given manifests, with the checks that the options ask for.
     var arguments: ManifestArguments {
         var arguments = ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists)
@@ -101,7 +101,7 @@ struct SyncOptions {
         return arguments
     }
 
-    /// Which resources are selected, what state is assumed of them, and how much room there is.
+    /// The options of the plan: the selected resources, the assumed state, and the limits of space.
     var planOptions: PlanOptions {
         var options = selection.planOptions
         storage.apply(to: &options)
@@ -136,7 +136,7 @@ extension SyncOptions {
     ///
     /// Throws `ExitCode` with the run's exit code if it is not 0.
     ///
-    /// - Parameter isAnnounced: whether the root was named before.
+    /// - Parameter isAnnounced: whether the line that names the root was printed before.
     func sync(
         _ manifests: [Manifest], in session: MirrorSession, showing output: RunOutput,
         isAnnounced: Bool = false
@@ -153,7 +153,7 @@ extension SyncOptions {
                 isAnnounced = true
             } _: { plan in
                 CommandStage.enter(.running)
-                // A run that has nothing to do is over before anybody could steer it.
+                // A run that has nothing to do ends before another process could steer it.
                 if !plan.isEmpty { output.responder?.begin(session) }
                 try await output.show(session.execute(plan, options: try runOptions()))
             }
@@ -167,7 +167,7 @@ extension SyncOptions {
         output.announce(root: session.root)
     }
 
-    /// How many files the next run asks about.
+    /// Returns how many files the next run asks about.
     private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
         let count = Mutex(0)
         try await session.forEachFile(of: manifests) { file in

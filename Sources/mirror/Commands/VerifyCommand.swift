@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// `mirror verify`: reads every file again.
+/// `mirror verify`: reads every file again and compares its bytes.
 struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -46,7 +46,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         }
         let ends = Mutex(RepairEnds())
         // The lock comes first, so that the leftovers of an interrupted run are settled before the
-        // look.
+        // files are read.
         var run = RunOutput(options: output)
         run.observer = { event in ends.withLock { $0.note(event) } }
         try await run.concluding { [run] in
@@ -74,7 +74,8 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     ) async throws {
         let differing = Set(report.discrepancies.map(\.target))
         var planning = PlanOptions()
-        // Nothing else is due, comes back or goes; but a set changes as a whole.
+        // Only files that differ are asked for: no other file is due, comes back or is removed. An
+        // atomic manifest changes as a whole, so all its files are asked for.
         planning.asked = differing
         for manifest in manifests where manifest.isAtomic {
             let targets = manifest.resources.indices.map(manifest.resources.target)
@@ -93,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
-/// Which files a repair has restored.
+/// The files that a repair has restored.
 private struct RepairEnds {
     private var repaired: Set<Target> = []
     private var isGood = false
@@ -113,7 +114,9 @@ private struct RepairEnds {
         }
     }
 
-    /// The error of files that still differ though the run ended well; nil where there are none.
+    /// Returns the error about files that still differ though the run ended well.
+    ///
+    /// Returns nil if there are no such files.
     func refusal(of discrepancies: [Discrepancy]) -> MirrorError? {
         let left = isGood ? discrepancies.filter { !repaired.contains($0.target) } : []
         guard let first = left.first else { return nil }

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror watch`: keeps the tree right for as long as it runs.
+/// `mirror watch`: syncs whenever a file is due, until a signal ends it.
 struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -60,7 +60,7 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
             operations: operations, output: output)
     }
 
-    /// When it syncs.
+    /// The interval that decides when the watch syncs.
     var interval: WatchInterval { WatchInterval(every: every.seconds, jitter: jitter?.seconds) }
 
     func run() async throws {
@@ -71,16 +71,16 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
 
 /// Syncs and sleeps, again and again.
 ///
-/// Each sync has a session of its own, so that nothing is held between two of them: no lock, no
-/// index, no manifest in memory.
+/// Each sync has a session of its own. So the watch holds no lock, no index and no manifest in
+/// memory while it sleeps.
 final class WatchLoop {
     private var command: WatchCommand
     private let sleep: WatchSleep
     private let service = ServiceManager()
     private let responder: ControlResponder
-    /// Until when manifests by URL need not be asked for.
+    /// For each manifest with a URL, the time until which mirror need not ask for it.
     private var fresh: [ManifestSource: Instant] = [:]
-    /// The number of failed syncs in a row that a further one may mend.
+    /// The number of consecutive failed syncs for which an early retry may help.
     private var failures = 0
     private var hasSynced = false
 
@@ -92,12 +92,12 @@ final class WatchLoop {
             wake: { [sleep] in sleep.request() })
     }
 
-    /// Runs until a signal ends it; then throws `ExitCode`.
+    /// Runs until a signal ends the watch, then throws `ExitCode`.
     ///
-    /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
-    /// an unusable root) end the watch at once.
+    /// A failure of the first sync ends the watch at once if no later sync can repair it. Such
+    /// failures are wrong options, an invalid manifest and an unusable root.
     func run() async throws {
-        // From READY on, systemd may ask for a reload.
+        // The action must be set before READY, because systemd may then ask for a reload.
         Interruption.setHangUp { [sleep] in sleep.request() }
         service?.tell(.ready)
         defer {
@@ -115,7 +115,9 @@ final class WatchLoop {
         }
     }
 
-    /// Sends signs of life during a sync, from the runtime that works for it.
+    /// Sends systemd signs of life during a sync. Returns nil if systemd expects none.
+    ///
+    /// They come from Swift's runtime, which also does the sync. So they stop if the runtime hangs.
     private func beat() -> Task<Void, Never>? {
         guard let service, let interval = service.watchdogInterval else { return nil }
         return Task {
@@ -143,7 +145,7 @@ extension WatchLoop {
         } catch {
             let failure = CommandError(error)
             Console.error.line(failure.text)
-            // As with a server that is away.
+            // An error that may pass, such as a server that is away, does not end the watch.
             (end.exit, mayPass) = (failure.exitCode, failure.error.isRetryable)
         }
         end.isFinal = end.isFinal || !mayPass && SyncEnd.isFinal(exit: end.exit)
@@ -152,7 +154,9 @@ extension WatchLoop {
         return end
     }
 
-    /// Syncs; returns the exit code, and sets the values that decide when the next sync comes.
+    /// Syncs once, and sets the values that decide when the next sync comes.
+    ///
+    /// Returns the exit code.
     private func work(_ end: inout SyncEnd) async throws -> Int32 {
         let options = command.options
         var output = RunOutput(options: options.output)
@@ -160,7 +164,8 @@ extension WatchLoop {
             output.operations = try await output.operations(
                 of: options.operations, root: options.root, needsLog: !hasSynced)
         } catch {
-            // A file that an option names: a wrong option, and no disk that may heal.
+            // A file that an option names cannot be used, so the option is wrong. A later sync
+            // cannot repair this.
             end.isFinal = true
             throw error
         }
@@ -235,7 +240,9 @@ extension WatchLoop {
         }
     }
 
-    /// In seconds: whatever the wall clock says, a sync comes after the ceiling and its delay.
+    /// The longest sleep in seconds: the `--every` interval and its delay.
+    ///
+    /// A sync comes after this time even if the wall clock was changed.
     private var longestSleep: Int64 {
         command.every.seconds.addingSaturated(command.jitter?.seconds ?? command.every.seconds / 10)
     }
@@ -247,7 +254,9 @@ extension WatchLoop {
         if !output.json, !output.quiet { Console.output.line(sentence.printable) }
     }
 
-    /// Reads the settings and the options again, as SIGHUP asks; wrong ones leave the old ones.
+    /// Reads the settings and the options again, as SIGHUP asks.
+    ///
+    /// If the new ones are wrong, the old ones stay in force.
     private func reload() {
         service?.tell(.reloading)
         defer { service?.tell(.ready) }

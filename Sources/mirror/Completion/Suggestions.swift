@@ -4,20 +4,20 @@ import MirrorModel
 
 // The words that a shell suggests and that only the root or a manifest knows.
 //
-// The shell runs `mirror ---completion` with the words so far. A suggestion is a read without a lock and
-// without a request. If nothing can be read, nothing is suggested, because an error would appear
-// amid the line that is being written.
+// The shell runs `mirror ---completion` with the words so far. A suggestion takes no lock and makes
+// no request. If nothing can be read, nothing is suggested, because an error would appear amid the
+// line that the user is writing.
 
 extension CompletionKind {
-    /// How many targets a shell gets at most.
+    /// The most targets that a shell gets.
     private static let mostTargets = 1000
 
-    /// Targets of the manifests on the line, else of the files that the root knows.
+    /// Targets of the manifests on the line, or without any, of the files that the root knows.
     static let targets = custom { words, _, prefix in
         await targets(words, beginningWith: prefix)
     }
 
-    /// Tags of the manifests on the line, else of those that the root remembers.
+    /// Tags of the manifests on the line, or without any, of the manifests that the root remembers.
     static let tags = custom { words, _, _ in
         let tags = await manifests(words).reduce(into: Set<String>()) { tags, manifest in
             for resource in manifest.resources { tags.formUnion(resource.tags) }
@@ -50,7 +50,7 @@ extension CompletionKind {
 
     /// Whether a word can stand in a list with one word a line, and on a command line as it is.
     ///
-    /// bash expands the list that it is given: a `$` or a backquote of a manifest would be carried out.
+    /// bash expands the list that it gets, so it would execute a `$` or a backquote of a manifest.
     private static func isPlain(_ word: String) -> Bool {
         word == word.printable
             && word.utf8.allSatisfy { $0 >= 0x80 || plainBytes.contains($0) }
@@ -72,7 +72,7 @@ extension CompletionKind {
             (try? await session(words)?.manifests.loadRemembered(isOffline: true).manifests) ?? []
     }
 
-    /// The manifests among the words, as far as they are files.
+    /// Returns the manifests on the line that are files and can be read.
     private static func manifests(onLine words: [String]) async -> [Manifest] {
         var found: [Manifest] = []
         for word in words.dropFirst(2) where !word.hasPrefix("-") {

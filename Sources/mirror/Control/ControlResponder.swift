@@ -5,10 +5,10 @@ import Synchronization
 
 /// Receives the requests of other processes, and carries them out.
 final class ControlResponder: Sendable {
-    /// What the process does, and the session of a run.
+    /// The description of what the process does, and the session of its run.
     private let state: Mutex<(job: JobDescription, session: MirrorSession?)>
     private let server = Mutex<ControlServer?>(nil)
-    /// Asks the watch that this belongs to for a sync.
+    /// Asks the watch for a sync. `nil` means that the process is no watch.
     private let wake: (@Sendable () -> Void)?
 
     /// Describes a process that does nothing yet; other processes can ask it only after `open`.
@@ -19,7 +19,9 @@ final class ControlResponder: Sendable {
         state = Mutex((job, nil))
     }
 
-    /// Begins to listen, unless it listens already or cannot.
+    /// Begins to listen for requests.
+    ///
+    /// Does nothing if the responder listens already, or if it cannot listen.
     func open() {
         let root = state.withLock { $0.job.root }
         server.withLock { server in
@@ -37,7 +39,7 @@ final class ControlResponder: Sendable {
         last?.stop()
     }
 
-    /// A run begins.
+    /// Records that a run has begun.
     func begin(_ session: MirrorSession) {
         state.withLock { state in
             state.session = session
@@ -50,7 +52,7 @@ final class ControlResponder: Sendable {
         open()
     }
 
-    /// The run has ended; the next one comes at this time, if one does.
+    /// Records that the run has ended. `until` is the time of the next run, or nil.
     func rest(until: Instant?) {
         state.withLock { state in
             state.session = nil
@@ -129,7 +131,7 @@ extension ControlResponder {
         return .done(unknown: targets.filter { !known.contains($0) })
     }
 
-    /// The targets, or one nil that stands for all of them.
+    /// Returns the targets, or one nil that stands for all targets.
     private static func wishes(_ targets: [Target]) -> [Target?] {
         targets.isEmpty ? [nil] : targets
     }

@@ -2,28 +2,30 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// A file that takes one line an event.
+/// A file to which each event adds one line.
 ///
-/// Each line is one write to a file opened for appending, so that several runs may share it. Progress
-/// is left out: it says nothing that the end of a transfer does not.
+/// Each line is one write to a file opened for appending, so that several runs may share the file.
+/// Progress events are left out, because the end of a transfer says the same.
 final class EventLog {
     private let path: String
     private let format: LogFormat
     private var descriptor: Int32
-    /// The `errno` of the first write that failed.
+    /// The `errno` of the first write that failed. `nil` means that none failed.
     private(set) var failure: Int32?
 
-    /// Takes a descriptor of `open`, which it closes at its end.
+    /// Takes a descriptor that `open` returned, and closes it in the end.
     init(_ path: String, format: LogFormat, descriptor: Int32) {
         self.path = path
         self.format = format
         self.descriptor = descriptor
     }
 
-    /// Opens a file to append to, and makes it when it is not there. Throws `MirrorError` with
-    /// `inputOutput`.
+    /// Opens a file to append to, and makes the file if it is missing.
     ///
-    /// - Parameter waitsForReader: whether a pipe without a reader is waited for; else it is an error.
+    /// Throws `MirrorError` with `inputOutput`.
+    ///
+    /// - Parameter waitsForReader: whether to wait for the reader of a pipe. If false, a pipe
+    ///   without a reader is an error.
     static func open(_ path: String, waitsForReader: Bool) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
         let descriptor = Glibc.open(path, waitsForReader ? flags : flags | O_NONBLOCK, 0o644)
@@ -60,10 +62,10 @@ final class EventLog {
 }
 
 extension JSONTree {
-    /// An object as one line of `key=value` pairs (logfmt), without its line break.
+    /// The object as one line of `key=value` pairs (logfmt), without its line break.
     ///
-    /// Members of objects within it have their keys joined by dots. A value is quoted where it is
-    /// empty, or has a space, a quote, an equals sign or a control character. Null is left out.
+    /// The members of inner objects have keys joined by dots. A value is quoted if it is empty, or
+    /// has a space, a quote, an equals sign or a control character. Null is left out.
     var logfmt: String {
         var pairs: [String] = []
         JSONTree.add(self, "", to: &pairs)

@@ -1,24 +1,24 @@
 import Glibc
 import MirrorModel
 
-/// A program that a run starts when it has ended, without a shell.
+/// A program that mirror starts, without a shell, when a run has ended.
 struct Hook {
-    /// The option that names it, for messages.
+    /// The option that names the program, for messages.
     let option: String
     /// The program, searched in PATH, and its arguments.
     let words: [String]
-    /// Seconds after which it is ended.
+    /// Seconds after which mirror ends the program.
     private static let longest = 60
-    /// Milliseconds for a program that starts after the deadline, and for one that starts after a signal.
+    /// The same limit, in milliseconds, for a program that starts after the deadline or a signal.
     private static let lastChance = (deadline: 1000, signal: 250)
     /// Milliseconds between SIGTERM and SIGKILL. A command ends within a second of a signal.
     private static let patience = 150
 
-    /// Runs the program to its end, with lines on its standard input. A signal to the command, and its
-    /// deadline, end the program with its process group.
+    /// Runs the program to its end, and writes lines to its standard input.
     ///
-    /// Its output goes where this program's errors go, so that it cannot mix with JSON. Returns a
-    /// sentence when it failed; nil when it ended with exit 0.
+    /// A signal to the command, and its deadline, end the program with its process group. The
+    /// program's output goes to this program's standard error, so that it cannot mix with JSON.
+    /// Returns a sentence about a failure. Returns nil if the program ended with exit 0.
     func run(_ lines: [String], environment: [String: String]) -> String? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return failure(errno) }
@@ -40,6 +40,8 @@ struct Hook {
     }
 
     /// Writes the lines, waits for the end, and ends a program that takes too long.
+    ///
+    /// Returns a sentence about a failure, or nil.
     private func wait(for pid: pid_t, writing bytes: [UInt8], to input: Int32) -> String? {
         _ = fcntl(input, F_SETFL, O_NONBLOCK)
         var rest = bytes[...]
@@ -64,7 +66,7 @@ struct Hook {
             let isToEnd = !isLate && Interruption.endsCommand
             if isToEnd || ContinuousClock.now > limit {
                 if isOpen { close(input) }
-                // It was started to tell of the signal, and tells of it by itself.
+                // A program that was started after a signal may go on, so mirror does not end it.
                 if isLate, Interruption.exitCode != nil { return nil }
                 end(pid)
                 let name = "\(option): \(words[0])"
@@ -82,11 +84,12 @@ struct Hook {
             ? .milliseconds(Hook.lastChance.deadline) : .seconds(Hook.longest)
     }
 
-    /// Ends the program and what it started.
+    /// Ends the program and what the program started.
     private func end(_ pid: pid_t) {
         kill(-pid, SIGTERM)
         var info = siginfo_t()
-        // The program stays a zombie until the group is killed, so that its number is not used again.
+        // The program stays a zombie until the group is killed, so that no other process gets its
+        // number.
         for _ in 0..<(Hook.patience / 5) {
             let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0
             if isOver, info._sifields._kill.si_pid == pid { break }
@@ -112,9 +115,12 @@ struct Hook {
 // MARK: The start of another program
 
 extension Hook {
-    /// Starts a program, without a shell, that is searched in PATH; returns 0, or the `errno` that says why not.
+    /// Starts a program without a shell. Returns 0, or the `errno` of the failure.
     ///
-    /// - Parameter leadsGroup: whether it, and what it starts, are a process group of their own.
+    /// The program is searched in PATH.
+    ///
+    /// - Parameter leadsGroup: whether the program, with what it starts, is a process group of its
+    ///   own.
     static func start(
         _ words: [String], _ actions: inout posix_spawn_file_actions_t, _ environment: [String],
         _ pid: inout pid_t, leadsGroup: Bool = false
@@ -122,7 +128,7 @@ extension Hook {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // This process blocks signals in every thread; the program must not inherit that.
+        // This process blocks signals in every thread; the program must not inherit this mask.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -141,7 +147,9 @@ extension Hook {
         }
     }
 
-    /// This process's variables, and others that replace those of their names.
+    /// Returns this process's variables and the added ones.
+    ///
+    /// An added variable replaces one of the same name.
     static func variables(adding added: [String: String] = [:]) -> [String] {
         var found: [String] = []
         var at = environ

@@ -5,17 +5,19 @@ import MirrorModel
 struct Metrics {
     var summary = Summary()
     var endedAt = Instant(seconds: 0)
-    /// When a run last ended with exit 0. It is 0 where none is known: an alert on its age must fire for
-    /// a device that never succeeded, and none fires on a metric that is not there.
+    /// When a run last ended with exit 0. 0 means that no such run is known.
+    ///
+    /// An alert on the age must fire for a device that never succeeded, and no alert fires on a
+    /// missing metric.
     var lastSuccess: Int64 = 0
     /// How many resources failed, by code.
     var failures: [FailureCode: Int] = [:]
-    /// Files that the next sync asks about; nil where that is not known.
+    /// Files that the next sync asks about. `nil` means that their number is not known.
     var due: Int?
-    /// Bytes that are free on the root's file system; nil where that is not known.
+    /// Bytes that are free on the root's file system. `nil` means that they are not known.
     var freeBytes: Int64?
 
-    /// The file's text.
+    /// The text of the metrics file.
     var text: String {
         var lines: [String] = []
         func gauge(_ name: String, _ help: String, _ values: [(labels: String, value: String)]) {
@@ -52,7 +54,9 @@ struct Metrics {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The time of the last success that an earlier file holds; nil where there is none.
+    /// Returns the time of the last success in the text of an earlier file.
+    ///
+    /// Returns nil if the text has no such time.
     static func lastSuccess(in text: String) -> Int64? {
         let name = "mirror_last_success_timestamp_seconds "
         return text.split(separator: "\n").first { $0.hasPrefix(name) }

@@ -4,9 +4,9 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Keeps the log of a run while it goes, and starts programs and writes metrics when it has ended.
+/// Writes the log of a run. When the run has ended, starts programs and writes metrics.
 ///
-/// What fails here is a note on standard error, and no failure of the run.
+/// A failure of this work is a note on standard error, not a failure of the run.
 final class RunOperations: Sendable {
     private struct State {
         var log: EventLog?
@@ -14,19 +14,21 @@ final class RunOperations: Sendable {
         var failed: [String] = []
         var failures: [FailureCode: Int] = [:]
         var run = ""
-        /// Why the log could not be opened, where the run goes on without it.
+        /// Why the log could not be opened, if the run goes on without it; else nil.
         var refusal: String?
     }
 
     private let options: OperationOptions
     private let state: Mutex<State>
 
-    /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`, and with
-    /// `usage` for a log or metrics among the files of the root.
+    /// Opens the log. Returns nil if no log, metrics or program is asked for.
+    ///
+    /// Throws `MirrorError` with `inputOutput`, and with `usage` for a log or metrics among the
+    /// files of the root.
     ///
     /// - Parameter root: the root as the command names it.
-    /// - Parameter needsLog: whether a log that cannot be opened is an error, and a pipe is waited for
-    ///   until a program reads it; else the run goes on without the log.
+    /// - Parameter needsLog: whether a log that cannot be opened is an error. A pipe is then waited
+    ///   for until a program reads it. If false, the run goes on without the log.
     init?(_ options: OperationOptions, root: String?, needsLog: Bool) throws {
         if options.isEmpty { return nil }
         for path in [options.log, options.metrics].compactMap(\.self) {
@@ -47,9 +49,10 @@ final class RunOperations: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Opens the log again, because the file was moved away; where that fails, the old one goes on.
+    /// Opens the log again, because the file was moved away.
     ///
-    /// Nobody waits for it: the file may be on a server that is away.
+    /// If this fails, the old log stays in use. The caller does not wait, because the file may be
+    /// on a server that is away.
     func reopenLogSoon() {
         guard let path = options.log else { return }
         Task.detached { [format = options.logFormat] in
@@ -61,7 +64,7 @@ final class RunOperations: Sendable {
         }
     }
 
-    /// Takes in an event, the summary too.
+    /// Records an event of the run, also the summary.
     func note(_ event: Event) {
         state.withLock { state in
             state.run = event.run
@@ -78,12 +81,15 @@ final class RunOperations: Sendable {
         }
     }
 
-    /// Writes the summary of a command that is cut short to the log, unless the log is being written
-    /// to: it does not wait for a disk then.
+    /// Writes the summary of a command that is cut short to the log.
+    ///
+    /// Does nothing if another thread is writing to the log, because waiting for a disk could take
+    /// long.
     func note(last event: Event) { _ = state.withLockIfAvailable { $0.log?.note(event) } }
 
-    /// Starts the programs that the end of a run calls for, and waits for them. Returns sentences about
-    /// what failed.
+    /// Starts the programs that the end of a run calls for, and waits for them.
+    ///
+    /// Returns sentences about what failed.
     func startPrograms(_ summary: Summary, root: String) -> [String] {
         let state = state.withLock { ($0.changed, $0.failed, $0.run) }
         let (changed, failed, run) = state
@@ -102,10 +108,10 @@ final class RunOperations: Sendable {
         return notes.compactMap(\.self)
     }
 
-    /// Writes the metrics, and closes the log.
+    /// Writes the metrics, and closes the log. Returns sentences about what failed.
     ///
-    /// `due` counts the files that the next run asks about; after a signal there is no time for that.
-    /// Returns sentences about what failed.
+    /// `due` counts the files that the next run asks about. After a signal `due` is not called,
+    /// because there is no time.
     func conclude(_ summary: Summary, root: String, due: () async throws -> Int) async -> [String] {
         let state = state.withLock { state in
             defer { state.log = nil }
@@ -150,7 +156,7 @@ final class RunOperations: Sendable {
 }
 
 extension Outcome {
-    /// Whether a file has other bytes or another name now.
+    /// Whether a file has other bytes or another name after this outcome.
     fileprivate var isChange: Bool {
         switch self {
         case .fetched, .resumed, .updated, .repaired, .copied, .moved, .conflict: true
@@ -194,7 +200,7 @@ struct OperationOptions: ParsableArguments {
             valueName: "word"))
     var onFailure: [String] = []
 
-    /// Whether none is asked for.
+    /// Whether no log, metrics or program is asked for.
     var isEmpty: Bool { log == nil && metrics == nil && onChange.isEmpty && onFailure.isEmpty }
 }
 

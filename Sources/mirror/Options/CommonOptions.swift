@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import Synchronization
 
-/// Where the tree is.
+/// The option that says where the tree is.
 struct RootOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -19,9 +19,9 @@ struct RootOptions: ParsableArguments {
 /// A command that shows its progress.
 protocol ShowsProgress {
     associatedtype Choices: OutputChoices
-    /// What it prints.
+    /// The output options of the command.
     var output: Choices { get }
-    /// The same, for callers that do not know its kind.
+    /// The output options, for callers that do not know their type.
     var choices: any OutputChoices { get }
 }
 
@@ -29,7 +29,9 @@ extension ShowsProgress {
     var choices: any OutputChoices { output }
 }
 
-/// How much a command prints, and how; each verb offers only the options that apply to it.
+/// The options that decide how much a command prints, and how.
+///
+/// Each verb offers only the options that apply to it.
 protocol OutputChoices: Sendable {
     /// Whether JSON for scripts is written.
     var json: Bool { get }
@@ -55,7 +57,7 @@ extension OutputChoices {
 extension ColorChoice {
     private static let choice = Mutex(ColorChoice.auto)
 
-    /// The choice of this command, for what is printed when it fails.
+    /// The colour choice of this command, for the errors that end it.
     static var ofCommand: ColorChoice {
         get { choice.withLock { $0 } }
         set { choice.withLock { $0 = newValue } }
@@ -74,10 +76,10 @@ extension ColorChoice {
 }
 
 extension DiagnosticText {
-    /// The form of the errors that end this command.
+    /// The form in which the errors that end this command are printed.
     static var ofErrors: DiagnosticText { on(.error, color: .ofCommand) }
 
-    /// The form for a console; a pipe gets lines of 100 columns.
+    /// Returns the form for a console. Lines for a pipe have 100 columns.
     static func on(_ console: Console, color: ColorChoice) -> DiagnosticText {
         DiagnosticText(
             style: TextStyle(isColored: color.applies(on: console)),
@@ -92,10 +94,10 @@ struct FewChoices: OutputChoices {
     var color: ColorChoice { .auto }
 }
 
-// Each kind declares all of its options: the parser reads a group within a group once more at every level,
-// and looks through the whole program for each type of group.
+// Each of these types declares all of its options. The parser reads a nested group once more at
+// every level. It also searches the whole program for each type of group.
 
-/// The output options of verbs that give one verdict.
+/// The output options of verbs that print one result.
 struct ResultOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
@@ -123,7 +125,7 @@ struct DetailOptions: ParsableArguments, OutputChoices {
     }
 }
 
-/// The output options of verbs that transfer.
+/// The output options of verbs that transfer files.
 struct OutputOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
@@ -140,13 +142,13 @@ struct OutputOptions: ParsableArguments, OutputChoices {
 }
 
 extension OutputChoices {
-    /// Throws where less is asked for and more.
+    /// Throws if both `--quiet` and `--verbose` are given.
     fileprivate func refuseContradiction() throws {
         if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
     }
 }
 
-// What the help says of options that several verbs have.
+// The help texts of options that several verbs have.
 
 extension ArgumentHelp {
     static let json: ArgumentHelp = "Write JSON for scripts to standard output."

@@ -92,7 +92,7 @@ struct RemovalOptions: ParsableArguments {
     }
 }
 
-/// What Caches and tmp hold.
+/// How much Caches may hold, and how long files of tmp and unwanted parts are kept.
 struct StorageOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -122,7 +122,7 @@ struct StorageOptions: ParsableArguments {
     }
 }
 
-/// When transfers may run; what may not is deferred.
+/// When transfers may run. Other transfers are deferred.
 struct PermissionOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -2,26 +2,27 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// The manifests that a command was given, read and checked against the options.
+/// The manifests that a command was given. They are read and checked against the options.
 struct ManifestArguments {
     static let help = ArgumentHelp(
         "A manifest, or a list as `mirror import` reads it: a path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
         valueName: "manifest")
 
     let locations: [String]
-    /// Whether mirror makes no request.
+    /// Whether mirror reads manifests with URLs from their last good copies, without a request.
     let isOffline: Bool
-    /// Format and base for arguments that are lists.
+    /// Format and base for arguments that are lists. `nil` for verbs without these options.
     var lists: ImportOptions?
-    /// Whether each manifest must have a name, because files that it no longer names will be
-    /// removed.
+    /// Whether each manifest must have a name.
+    ///
+    /// Files that a manifest of this name no longer lists will be removed.
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
-    /// Whether a list is refused of which an entry cannot be taken.
+    /// Whether a list is refused if mirror cannot take all its entries.
     var isStrict = false
 
-    /// The manifests as sources; those that the root remembers are not among them.
+    /// Returns the given manifests as sources, without those that the root remembers.
     ///
     /// Throws `MirrorError` with `usage`.
     func sources() throws -> [ManifestSource] {
@@ -30,12 +31,14 @@ struct ManifestArguments {
 
     private func hint() throws -> ListHint { try lists?.hint() ?? ListHint() }
 
-    /// Reads the manifests; throws `ManifestError` or `MirrorError`.
+    /// Reads the manifests. Throws `ManifestError` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
         try await load(try sources(), fresh: [], in: session).manifests
     }
 
-    /// Reads manifests again. Those of the URLs in `fresh` come from their last good copies.
+    /// Reads manifests again.
+    ///
+    /// The manifests in `fresh` come from their last good copies, without a request.
     func load(
         _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
     ) async throws -> LoadedManifests {
@@ -59,8 +62,9 @@ struct ManifestArguments {
         return loaded
     }
 
-    /// Reads the manifests that are given, else those that the root remembers; having none is no
-    /// error.
+    /// Reads the given manifests, or else those that the root remembers.
+    ///
+    /// It is no error if there is no manifest.
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try sources()
@@ -83,13 +87,13 @@ struct ManifestArguments {
 }
 
 extension LoadedManifests {
-    /// Prints the notices about manifests, e.g. taken from the last good copy.
+    /// Prints the notices about manifests, e.g. that a manifest is the last good copy.
     fileprivate func showNotices() {
         for notice in notices { Console.error.line("mirror: note: \(notice.sentence.printable)") }
     }
 }
 
-/// How lists of other programs are read.
+/// The options for reading lists of other programs.
 struct ImportOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -131,7 +135,7 @@ struct ImportOptions: ParsableArguments {
         }
     }
 
-    /// The hint from the options; throws `MirrorError` with `usage`.
+    /// Returns the hint from the options. Throws `MirrorError` with `usage`.
     func hint(name: String? = nil) throws -> ListHint {
         try ListHint(
             format: from, base: try base.map { try ImportOptions.url($0, "base", "files/") },
@@ -152,7 +156,7 @@ struct ImportOptions: ParsableArguments {
 }
 
 extension DecodedManifest {
-    /// Says which entries of the list are left out, and why.
+    /// Prints which entries of the list are left out, and why.
     func showLeftOut(label: String) {
         for sentence in leftOut.sentences() {
             Console.error.line("mirror: note: \(label.printable): \(sentence).")

@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// How servers are talked to, for verbs that fetch resources.
+/// How mirror uses servers, for verbs that fetch resources.
 struct NetworkOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -60,7 +60,7 @@ struct NetworkOptions: ParsableArguments {
         }
     }
 
-    /// The configuration that the options make, defaults elsewhere.
+    /// The configuration from these options, with defaults for all other values.
     var configuration: Configuration {
         var configuration = connection.configuration
         if case .number(let number) = jobs { configuration.jobs = number }
@@ -72,7 +72,9 @@ struct NetworkOptions: ParsableArguments {
         return configuration
     }
 
-    /// The values that `--env` grants, and to whom. Throws `MirrorError` with `usage`.
+    /// Returns the values that `--env` grants, with the origins that may get them.
+    ///
+    /// Throws `MirrorError` with `usage`.
     func secrets() throws -> Secrets {
         Secrets.ofThisProcess(
             grants: try env.map { text in
@@ -145,13 +147,13 @@ struct ConnectionOptions: ParsableArguments {
         guard stallTimeout.seconds > 0 else {
             throw ValidationError("--stall-timeout takes at least 1s.")
         }
-        // libcurl would go on without it.
+        // libcurl would go on without the file.
         if let path = netrcFile, let flaw = ConnectionOptions.flaw(inFile: path) {
             throw ValidationError("--netrc-file \(path.printable): \(flaw).")
         }
     }
 
-    /// Why a file cannot be read again and again; nil where it can.
+    /// Returns why a file cannot be read again and again. Returns nil if it can.
     private static func flaw(inFile path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
@@ -159,7 +161,7 @@ struct ConnectionOptions: ParsableArguments {
         return access(path, R_OK) == 0 ? nil : String(cString: strerror(errno))
     }
 
-    /// The configuration from the options, with defaults elsewhere.
+    /// The configuration from these options, with defaults for all other values.
     var configuration: Configuration {
         var configuration = Configuration()
         configuration.transfer.retries = retries

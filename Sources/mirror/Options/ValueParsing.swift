@@ -3,10 +3,10 @@ public import MirrorKit
 public import MirrorModel
 
 extension ByteCount: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as a user would type it: `64MiB`.
+    /// The default in the form in which a user would type it: `64MiB`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
         let unit = units.first { bytes >= $0.0 && bytes % $0.0 == 0 }
@@ -15,25 +15,25 @@ extension ByteCount: ExpressibleByArgument {
 }
 
 extension RateLimit: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension DailyWindows: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension TransferBudget: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
 extension DurationText: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as a user would type it: `5m`.
+    /// The default in the form in which a user would type it: `5m`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(86400, "d"), (3600, "h"), (60, "m")]
         let unit = units.first { seconds >= $0.0 && seconds % $0.0 == 0 }
@@ -42,7 +42,7 @@ extension DurationText: ExpressibleByArgument {
 }
 
 extension DeleteLimit: ExpressibleByArgument {
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
@@ -50,7 +50,7 @@ extension Target: ExpressibleByArgument {
     /// A shell suggests the targets that the manifests or the root have.
     public static var defaultCompletionKind: CompletionKind { .targets }
 
-    /// Reads an argument; nil when it is no valid value.
+    /// Reads an argument. Returns nil if it is no valid target.
     public init?(argument: String) {
         guard let target = try? Target(argument) else { return nil }
         self = target
@@ -66,7 +66,7 @@ extension ListFormat: ExpressibleByArgument {}
 extension ExportFormat: ExpressibleByArgument {}
 
 extension ListenAddress: ExpressibleByArgument {
-    /// Reads the argument of an option.
+    /// Reads the argument of an option. Returns nil if it is no valid value.
     public init?(argument: String) { self.init(argument) }
 
     /// The address, for the help.
@@ -87,7 +87,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
     /// A number that mirror itself chooses.
     case auto
 
-    /// Reads a number of at least 1, or `auto`.
+    /// Reads a number of at least 1, or `auto`. Returns nil for any other text.
     init?(argument: String) {
         if argument == "auto" {
             self = .auto
@@ -98,7 +98,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// A default as a user would type it.
+    /// The default in the form in which a user would type it.
     var defaultValueDescription: String {
         switch self {
         case .number(let number): "\(number)"

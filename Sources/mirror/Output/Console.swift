@@ -2,15 +2,15 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// Standard output or standard error, written whole, line by line, from any task.
+/// Standard output or standard error. Any task may write whole lines to it.
 ///
 /// When the reader has gone (EPIPE), the output ends and the run continues: the tree matters more
 /// than the report. The console remembers any other failure, so that the run can report an
 /// incomplete output.
 final class Console: Sendable {
-    /// Results.
+    /// Standard output, for results.
     static let output = Console(descriptor: STDOUT_FILENO)
-    /// Progress, warnings and errors.
+    /// Standard error, for progress, warnings and errors.
     static let error = Console(
         descriptor: STDERR_FILENO,
         isJournal: Console.isJournal(
@@ -18,7 +18,7 @@ final class Console: Sendable {
 
     private let descriptor: Int32
     private let failure = Mutex<Int32>(0)
-    /// Whether lines begin with their priority, because the journal reads them.
+    /// Whether the journal reads the lines, so that each begins with its priority.
     private let isJournal: Bool
 
     init(descriptor: Int32, isJournal: Bool = false) {
@@ -27,12 +27,14 @@ final class Console: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// The `errno` of the first write that failed, other than EPIPE; nil while all writes succeed.
+    /// The `errno` of the first failed write, other than EPIPE.
+    ///
+    /// `nil` means that all writes succeeded.
     var writeError: Int32? {
         failure.withLock { $0 == 0 || $0 == EPIPE ? nil : $0 }
     }
 
-    /// Whether a short write would not wait for a reader now.
+    /// Whether a short write would return now, without waiting for a reader.
     var isReady: Bool {
         var now = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&now, 1, 0) == 1
@@ -41,7 +43,7 @@ final class Console: Sendable {
     /// Whether the console is a terminal.
     let isTerminal: Bool
 
-    /// Columns and rows of the terminal; 80 and 24 where it reports none.
+    /// The columns and rows of the terminal. They are 80 and 24 if the terminal reports no size.
     var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -55,7 +57,7 @@ final class Console: Sendable {
         write((isJournal ? Console.prioritized(text) : text) + "\n")
     }
 
-    /// Writes text as it is.
+    /// Writes text without a line break.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
     /// Writes a JSON document and a line break.
@@ -76,13 +78,13 @@ final class Console: Sendable {
         }
     }
 
-    /// Writes all bytes, above what the screen shows; writes none after an earlier failure.
+    /// Writes all bytes, above the lines of progress. Writes nothing after an earlier failure.
     func write(bytes: [UInt8]) {
         if isTerminal, !bytes.isEmpty, Screen.shared.print(bytes) { return }
         failure.withLock { write(bytes, &$0) }
     }
 
-    /// Writes what the screen has composed.
+    /// Writes text that `Screen` has composed.
     func writeRaw(_ text: String) {
         failure.withLock { write(Array(text.utf8), &$0) }
     }
@@ -130,7 +132,7 @@ extension Console {
         return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
     }
 
-    /// A text with a priority before each of its lines, by the word that it begins with.
+    /// Puts a priority before each line of a text. The text's first word decides the priority.
     static func prioritized(_ text: String) -> String {
         let priority: String
         if ["mirror: error", "failed"].contains(where: text.hasPrefix) {
@@ -147,10 +149,10 @@ extension Console {
     }
 }
 
-// What is known of the terminal from the environment.
+// What the environment says about the terminal.
 
 extension Console {
-    /// Whether the cursor can be moved: every terminal that says what it is, but for `dumb`.
+    /// Whether the cursor can be moved. Every terminal that has a name can, except `dumb`.
     static var canMoveCursor: Bool {
         guard let name = variable("TERM") else { return false }
         return name != "dumb"
@@ -167,9 +169,9 @@ extension Console {
     }
 }
 
-/// Lines for standard output, written some 64 KiB at a time.
+/// A buffer of lines for standard output, which writes about 64 KiB at a time.
 ///
-/// A list of a million lines therefore does not make a million calls.
+/// So a list of a million lines does not make a million calls.
 struct LineBuffer {
     private let console: Console
     private var bytes: [UInt8] = []
@@ -223,7 +225,7 @@ struct TextStyle: Sendable {
         }
     }
 
-    /// A bar of so many columns for a share from 0 to 1.
+    /// Returns a bar of `columns` columns for a share from 0 to 1.
     func bar(_ share: Double, columns: Int) -> String {
         let count = max(0, min(columns, Int((share * Double(columns)).rounded(.down))))
         let done = String(repeating: isUnicode ? "━" : "=", count: count)
@@ -234,7 +236,7 @@ struct TextStyle: Sendable {
     /// Paints a remark in a faint style.
     func faint(_ text: String) -> String { paint(text, "2") }
 
-    /// Paints a text as what it means.
+    /// Paints a text in the colour of its meaning.
     func paint(_ text: String, _ meaning: Meaning) -> String { paint(text, meaning.rawValue) }
 
     private func paint(_ text: String, _ code: String) -> String {

@@ -1,16 +1,17 @@
 import MirrorKit
 import MirrorModel
 
-/// A diagnostic for people: the line that compilers print, the manifest's own lines with a mark under
-/// what is meant, and the corrected line where it is certain.
+/// The text of a diagnostic for people.
 ///
-/// The width and the colours come from outside, so that the text is a function of values.
+/// It has the line that compilers print, the manifest's lines with a mark, and the corrected line
+/// if that is certain. The width and the colours are parameters, so that the text is a function of
+/// values.
 struct DiagnosticText {
     let style: TextStyle
-    /// The columns of the output; a longer line is shown around its mark.
+    /// The columns of the output. Of a longer line, only the part around the mark is shown.
     let columns: Int
 
-    /// The diagnostic, its excerpt and its help, as lines.
+    /// Returns the diagnostic, its excerpt and its corrected line, as lines.
     func lines(for diagnostic: Diagnostic) -> [String] {
         let meaning: TextStyle.Meaning = diagnostic.severity == .error ? .failure : .warning
         var lines = [header(diagnostic, meaning)]
@@ -38,7 +39,7 @@ struct DiagnosticText {
         return (replacement.old.isEmpty ? "add " : "write ") + new
     }
 
-    /// The lines with their numbers; the mark stands under what is meant.
+    /// Returns the lines of an excerpt with their numbers, and a mark below the marked text.
     private func lines(
         of excerpt: Excerpt, mark: Character, _ meaning: TextStyle.Meaning
     ) -> [String] {
@@ -47,7 +48,8 @@ struct DiagnosticText {
         let room = max(20, columns - gutter - 3)
         let line = excerpt.lines[excerpt.marked]
         let marked = DiagnosticText.fit(line, mark: excerpt.mark, columns: room)
-        // Lines beside a part of a long one would not stand above and below what belongs to them.
+        // If the beginning of the marked line is cut off, the columns of the lines beside it would
+        // not match.
         let shown = marked.isWhole ? excerpt.lines : [line]
         return shown.flatMap { shown -> [String] in
             let number = "\(shown.number)"
@@ -68,10 +70,11 @@ struct DiagnosticText {
 }
 
 extension DiagnosticText {
-    /// A line made fit for a terminal, the columns of its mark, from 0, and whether nothing was left
-    /// out at the line's beginning.
+    /// Fits a line into the columns of a terminal.
     ///
-    /// Control characters are shown by number, a tab as spaces up to the next fourth column.
+    /// Returns the text, the columns of its mark (from 0), and whether the beginning of the line is
+    /// complete. Control characters are shown by number, a tab as spaces up to the next fourth
+    /// column.
     private static func fit(
         _ line: Excerpt.Line, mark: Range<Int>, columns: Int
     ) -> (text: String, mark: Range<Int>, isWhole: Bool) {
@@ -80,7 +83,7 @@ extension DiagnosticText {
         let count = cells.count
         let marked = min(mark.lowerBound, count)..<min(mark.upperBound, count)
         var start = 0
-        // The mark begins in the first third, if the whole does not fit.
+        // If the whole line does not fit, the mark begins in the first third.
         if width(0..<count) > columns, width(0..<marked.upperBound) >= columns - 1 {
             while start < marked.lowerBound, width(start..<marked.lowerBound) > columns / 3 {
                 start += 1

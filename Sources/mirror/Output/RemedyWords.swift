@@ -1,10 +1,10 @@
 import MirrorKit
 import MirrorModel
 
-// The library says what helps as a value; here it becomes a sentence about the command's options.
+// The library gives a remedy as a value. Here it becomes a sentence about the command's options.
 
 extension Remedy {
-    /// The sentence that names options; empty for a kind that the command has no words for.
+    /// The sentence that names options. Empty for a kind without words.
     var sentence: String {
         switch kind {
         case .chooseRoot: "Pass --root DIR."
@@ -36,13 +36,13 @@ extension Remedy {
 }
 
 extension MirrorError {
-    /// The message with what helps: what, where, why, and what to do.
+    /// The message with its remedy: what is wrong, where, why, and what to do.
     var sentence: String {
         guard let words = remedy?.sentence, !words.isEmpty else { return message }
         return "\(message) \(words)"
     }
 
-    /// The error for a reader of the command's output: its message is the whole sentence.
+    /// The error with its remedy in the message, for a reader of the command's output.
     var worded: MirrorError {
         var error = self
         error.message = sentence
@@ -52,7 +52,7 @@ extension MirrorError {
 }
 
 extension Event {
-    /// The event for a reader of the command's output.
+    /// The event with the remedies in its messages, for a reader of the command's output.
     var worded: Event {
         var event = self
         switch body {
@@ -78,7 +78,7 @@ extension Event {
 }
 
 extension Notice {
-    /// The message with what helps.
+    /// The message with its remedy.
     var sentence: String {
         guard let words = remedy?.sentence, !words.isEmpty else { return message }
         return "\(message) \(words)"
@@ -86,18 +86,18 @@ extension Notice {
 }
 
 extension Diagnostic {
-    /// The message with what helps.
+    /// The message with its remedy.
     var sentence: String {
         guard let words = remedy?.sentence, !words.isEmpty else { return message }
         return message.hasSuffix(".") ? "\(message) \(words)" : "\(message). \(words)"
     }
 
-    /// The line that compilers print, with what helps.
+    /// The line that compilers print, with the remedy.
     var printed: String { remedy == nil ? description : "\(prefix)\(sentence)" }
 }
 
 extension ManifestError {
-    /// Each error with the lines that it is in and with what helps, and how many more there are.
+    /// Returns each error with its lines and its remedy, and the number of further errors.
     func text(_ form: DiagnosticText) -> String {
         let lines = diagnostics.flatMap(form.lines)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")

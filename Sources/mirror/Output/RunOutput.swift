@@ -3,42 +3,43 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Shows a run while it goes: JSON lines for scripts, or a report with live progress for people.
+/// Shows a run under way: JSON lines for scripts, or a report with live progress for people.
 struct RunOutput {
-    /// How many failures people are shown one by one.
+    /// The most failures that are shown to people one by one.
     static let mostFailures = 50
 
     let options: any OutputChoices
-    /// Log, metrics and hooks; nil if none was requested.
+    /// The log, the metrics and the hooks. `nil` means that none was requested.
     var operations: RunOperations?
-    /// Lets other processes follow and steer the run; nil where they cannot.
+    /// Lets other processes follow and steer the run. `nil` means that they cannot.
     var responder: ControlResponder?
-    /// Whether standard output holds something else than the report.
+    /// Whether standard output has results other than the report.
     var hasOtherResults = false
-    /// Receives every event; nil where there is no receiver.
+    /// Receives every event. `nil` means that there is no receiver.
     var observer: (@Sendable (Event) -> Void)?
     private let held = HeldSummary()
 
-    /// Shows every event of a run except the summary; `concluding` shows that. A signal ends the
-    /// run early.
+    /// Shows every event of a run except the summary, which `concluding` shows.
+    ///
+    /// A signal ends the run early.
     func show(_ run: Run) async throws {
         held.await(run)
-        // A task of its own: a cancelled task would stop reading before the summary.
+        // A cancelled task would stop reading before the summary, so another task reads the run.
         let reader = Task { try await read(run) }
         try await withTaskCancellationHandler {
             try await reader.value
         } onCancel: {
-            // The run has the same deadline, and reports it itself.
+            // At the deadline, the run ends by itself and reports this.
             if Interruption.deadlineError == nil {
                 run.cancel(exit: Interruption.exitCode ?? 130)
             }
         }
     }
 
-    /// Lets a body show a run, then shows the run's summary, and ends the command with its exit code.
+    /// Calls `body`, which shows a run, then prints the summary and throws the exit code.
     ///
-    /// The body closes the index and frees the lock. The summary comes after it and includes its
-    /// failures.
+    /// `body` also closes the index and frees the lock. The summary comes after `body` and includes
+    /// its failures.
     ///
     /// - Parameter due: how many files the next run asks about, for the metrics.
     func concluding(
@@ -53,7 +54,7 @@ struct RunOutput {
         if let late { end.enter(late: late) }
         if let code = Interruption.exitCode { end.summary.exit = code }
         LiveDisplay.shared.end()
-        // A process that ends while the programs work tells the run's numbers too.
+        // If the process ends while the programs work, its final lines have the run's numbers too.
         held.keep(end)
         if startPrograms(end.summary) { end.enter(late: CancellationError()) }
         guard held.take() != nil else { return }
@@ -70,14 +71,16 @@ struct RunOutput {
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         operations?.note(end.event)
-        // The summary has told the exit code; only metrics are written after it.
+        // The summary has reported the exit code, so the deadline no longer counts. Only metrics
+        // follow.
         if Interruption.deadlineError == nil { Interruption.setDeadline(seconds: nil) }
         await conclude(end.summary, due: due)
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
 
-    /// Starts the programs for the end of a run. Returns whether they ended the command: a signal or the
-    /// deadline came while they worked.
+    /// Starts the programs for the end of a run.
+    ///
+    /// Returns true if a signal or the deadline ended the command while they worked.
     private func startPrograms(_ summary: Summary) -> Bool {
         guard let operations else { return false }
         let wasEnding = Interruption.endsCommand
@@ -88,7 +91,7 @@ struct RunOutput {
         return !wasEnding && Interruption.endsCommand
     }
 
-    /// Lets the operations put down the end of the run.
+    /// Writes the metrics and closes the log. Prints notes about what failed.
     private func conclude(_ summary: Summary, due: () async throws -> Int) async {
         guard let operations else { return }
         for text in await operations.conclude(summary, root: summary.root, due: due) {
@@ -96,7 +99,9 @@ struct RunOutput {
         }
     }
 
-    /// What is said after the report: what ended the run, unless a resource's line said it.
+    /// Returns the line after the report: the error that ended the run.
+    ///
+    /// Returns nil if no error ended the run, or if the line of a resource reported the error.
     private func lastLine(of end: HeldSummary.End) -> String? {
         guard let failure = end.failure else { return nil }
         guard let error = failure as? MirrorError else { return CommandError(failure).text }
@@ -105,7 +110,7 @@ struct RunOutput {
         return "mirror: error: \(error.sentence.printable)"
     }
 
-    /// Shows a plan that finds nothing to do, in a root in which no run can begin.
+    /// Shows a plan without work, for a root in which no run can begin.
     func show(kept plan: Plan) {
         var summary = Summary()
         summary.root = plan.root
@@ -117,24 +122,27 @@ struct RunOutput {
         if options.json { Console.output.write(bytes: RunOutput.line(event)) }
     }
 
-    /// The first line of a report: which root it is about.
+    /// Prints the first line of a report, which names the root.
     func announce(root: String) {
         if !options.json, !options.quiet { Console.output.line("root \(root.printable)") }
     }
 
-    /// A sentence about something that is not as it should be and does not end the run.
+    /// Prints a note about a problem that does not end the run.
     func note(_ text: String) {
         if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
     }
 
-    /// Reports that the settings or the environment refuse a command line. Gives the exit code.
+    /// Reports that the settings or the environment make a command line invalid.
+    ///
+    /// Returns the exit code.
     static func refuse(_ words: [String], because error: any Error) -> Int32 {
         let failure = CommandError(error)
         return refuse(words, failure.error, text: failure.text)
     }
 
-    /// Reports that a command line is refused before its options are known; with `--json`, a summary says
-    /// so. `text` is for people. Gives the exit code.
+    /// Reports the error of a command line before its options are known. Returns the exit code.
+    ///
+    /// With `--json`, a summary has the error. `text` is for people.
     static func refuse(_ words: [String], _ error: MirrorError, text: String) -> Int32 {
         let options = words.prefix { $0 != "--" }
         if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
@@ -149,8 +157,10 @@ struct RunOutput {
 
     private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]
 
-    /// What the options add to a run. A file of theirs that cannot be opened is reported like every
-    /// failure before the run begins, unless the run can go on without it.
+    /// Opens the log and the other operations that the options ask for.
+    ///
+    /// A file that cannot be opened is reported like every failure before the run begins. A log
+    /// without `needsLog` is no such failure. Returns nil if the options ask for none.
     func operations(
         of options: OperationOptions, root: RootOptions, needsLog: Bool = true
     ) async throws -> RunOperations? {
@@ -163,7 +173,9 @@ struct RunOutput {
         return operations
     }
 
-    /// Reports a failure before the run begins; `--json` prints a summary even then.
+    /// Calls `body`, and reports a failure before the run begins.
+    ///
+    /// With `--json`, the report is a summary.
     func reportingFailure(
         opening open: () throws -> MirrorSession, _ body: (MirrorSession) async throws -> Void
     ) async throws {
@@ -183,7 +195,7 @@ struct RunOutput {
             let end: any Error = startPrograms(first) ? CancellationError() : error
             Interruption.setLastWords(nil)
             let failure = CommandError(end)
-            // A signal's exit code wins over the error's.
+            // A signal's exit code takes precedence over the error's.
             let event = Event.failure(
                 failure.error, root: root, exit: Interruption.exitCode,
                 seconds: MirrorCommand.seconds)
@@ -205,7 +217,7 @@ struct RunOutput {
         do {
             if options.json { try await tell(run) } else { try await report(run) }
         } catch {
-            // The summary has the error; rethrow it only if there is no summary.
+            // The summary has the error, so it is rethrown only if there is no summary.
             if !held.keep(error) { throw error }
         }
     }
@@ -220,15 +232,18 @@ struct RunOutput {
         }
     }
 
-    /// Sends an event to all followers of the run; the log gets the summary when it is complete.
+    /// Passes an event to the log, to the processes that follow the run, and to the observer.
+    ///
+    /// The log gets the summary later, when the summary is complete.
     private func note(_ event: Event) {
         if case .summary = event.body {} else { operations?.note(event) }
         responder?.note(event)
         observer?(event)
     }
 
-    /// The process ends before the run has, or before it is put away: the summary is the last line,
-    /// without numbers where there are none yet.
+    /// Prints the final lines of a process that ends before its run has been concluded.
+    ///
+    /// The summary is the last line. It has no numbers if the run has none yet.
     private func breakOff(_ error: MirrorError, exit: Int32, root: String) {
         var end = held.takeEarly()
         let error = end?.summary.error ?? error
@@ -268,7 +283,7 @@ struct RunOutput {
         var terminal = TerminalReport(
             groupsFailures: isLive,
             countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
-        // What ended the run may be thrown before its summary comes.
+        // The error of a run may be thrown before its summary comes, so failures are printed here.
         defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
         var reader = run.makeAsyncIterator()
         while let events = try await reader.nextEvents() {
@@ -305,10 +320,10 @@ struct RunOutput {
     }
 }
 
-/// A run's summary before it is shown: failures while the run is put away are still added to it.
+/// The summary of a run until it is shown. Failures after the run are still added to it.
 ///
-/// It is taken once: by the command at its end, or by the final message of a command that is cut
-/// short.
+/// The summary is taken once. The command takes it at its end, or the final lines of an interrupted
+/// command take it.
 final class HeldSummary: Sendable {
     /// The last event of a run, and the error that ended the run early.
     struct End: Sendable {
@@ -332,10 +347,12 @@ final class HeldSummary: Sendable {
     private let told = Mutex<String?>(nil)
     private let run = Mutex<Run?>(nil)
 
-    /// Sets the run whose summary will come.
+    /// Sets the run from which `takeEarly` reads the summary.
     func await(_ run: Run) { self.run.withLock { $0 = run } }
 
-    /// The known end of the run, for a command that no longer waits for the summary.
+    /// Returns the known end of the run, for a command that no longer waits for the summary.
+    ///
+    /// Returns nil if nothing is known of the end.
     func takeEarly() -> End? {
         take() ?? run.withLock { $0 }?.earlySummary.map { End(event: $0) }
     }
@@ -348,17 +365,17 @@ final class HeldSummary: Sendable {
     /// Whether a resource's line has reported this error.
     func hasTold(_ error: MirrorError) -> Bool { told.withLock { $0 == error.message } }
 
-    /// Keeps a summary; false for any other event.
+    /// Keeps a summary. Returns false for any other event.
     func keep(_ event: Event) -> Bool {
         guard case .summary = event.body else { return false }
         end.withLock { $0 = End(event: event) }
         return true
     }
 
-    /// Keeps a summary that was taken.
+    /// Keeps the end of a run again that was taken.
     func keep(_ end: End) { self.end.withLock { $0 = end } }
 
-    /// Keeps the error that ended the run; false where there is no summary to add it to.
+    /// Keeps the error that ended the run. Returns false if there is no summary to add it to.
     func keep(_ failure: any Error) -> Bool {
         end.withLock {
             $0?.failure = failure
@@ -366,6 +383,6 @@ final class HeldSummary: Sendable {
         }
     }
 
-    /// Returns the summary and forgets it; nil where there is none, or none any more.
+    /// Returns the end of the run and forgets it. Returns nil if there is none.
     func take() -> End? { end.withLock { $0.take() } }
 }

@@ -1,16 +1,19 @@
 import MirrorModel
 
-/// What the report of a run on a terminal leaves out while the run goes on, and says at its end: the
-/// terminal shows the progress, and a line for each of many files would only push it away.
+/// What the report on a terminal leaves out during the run and prints at its end.
+///
+/// The terminal shows the progress, and a line for each of many files would only push it away.
 struct TerminalReport {
-    /// The most files that ended well with a line each.
+    /// The most successful files that have a line each.
     static let mostSuccesses = 20
 
-    /// Whether failures wait for the end, where they stand by their causes.
+    /// Whether failures wait for the end of the run, where they are grouped by their causes.
     let groupsFailures: Bool
-    /// Whether many successes are counted, and not listed.
+    /// Whether many successful files are counted instead of listed.
     let countsSuccess: Bool
-    /// How many resources have failed, and why others were put off, as far as that was said.
+    /// `failed`: how many resources have failed.
+    ///
+    /// `deferrals`: the reasons for deferral that were printed.
     var failed = 0
     var deferrals: Set<String> = []
     private var failures = FailureCauses()
@@ -21,7 +24,7 @@ struct TerminalReport {
         (self.groupsFailures, self.countsSuccess) = (groupsFailures, countsSuccess)
     }
 
-    /// Handles an event; true if it gets no line of its own.
+    /// Handles an event. Returns true if the event gets no line of its own.
     mutating func absorbs(_ event: Event) -> Bool {
         switch event.body {
         case .plan(let plan): isMuch = plan.changes > Self.mostSuccesses
@@ -40,7 +43,7 @@ struct TerminalReport {
 }
 
 extension PlanTotals {
-    /// Steps that will change the tree, as far as the plan knows.
+    /// The number of steps that will change the tree, as far as the plan knows.
     fileprivate var changes: Int {
         steps.reduce(0) { sum, step in
             [.keep, .edited, .conflict].contains(step.key) ? sum : sum + step.value
@@ -49,7 +52,7 @@ extension PlanTotals {
 }
 
 extension Event {
-    /// Whether something ended as it should, and needs no action.
+    /// Whether a file ended as it should, so that no person needs to act.
     fileprivate var isPlainSuccess: Bool {
         switch body {
         case .removed: true
@@ -62,7 +65,9 @@ extension Event {
 }
 
 extension Summary {
-    /// What did not have to be fetched or asked for, as a line; nil where everything had to be.
+    /// A line about bytes and files that needed no fetch or request.
+    ///
+    /// `nil` means that there were none.
     var saved: String? {
         var parts: [String] = []
         if bytesReused > 0 {
@@ -79,7 +84,7 @@ extension Summary {
     }
 }
 
-// The failures of a run by what caused them, for the end of its report: the files, and what helps.
+// Groups the failures of a run by their causes, for the end of its report.
 
 extension FailureCauses {
     /// Adds a failure.
@@ -87,7 +92,7 @@ extension FailureCauses {
         add(failed.error, of: failed.target, isOptional: failed.isOptional)
     }
 
-    /// A block for each cause, in the order in which they were met.
+    /// Returns a block of lines for each cause, in the order in which the causes first came.
     func lines(_ style: TextStyle) -> [String] {
         groups.flatMap { group -> [String] in
             let isOptional = group.cause.isOptional
@@ -117,13 +122,13 @@ extension FailureCauses.Cause {
 }
 
 extension FailureCauses.Group {
-    /// What helps, where only the causes are told and not the sentence of an error.
+    /// The remedies for a block that names only the cause, without the sentence of an error.
     var allHelp: [String] {
         let remedy = error.remedy?.sentence ?? ""
         return remedy.isEmpty ? help : [remedy]
     }
 
-    /// The command that helps where the sentence of the error does not name it.
+    /// The command that helps, if the sentence of the error does not name it.
     var help: [String] {
         if error.remedy != nil { return [] }
         if error.isRetryable { return ["mirror sync tries again; what has arrived is kept."] }

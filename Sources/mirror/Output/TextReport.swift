@@ -1,16 +1,18 @@
 import MirrorModel
 
-/// A run told to people: a line for each resource that something was done about, and the numbers.
+/// The report of a run for people: a line for each resource with news, and the totals.
 struct TextReport {
-    /// Whether only failures are told.
+    /// Whether only failures are reported.
     let isQuiet: Bool
-    /// Whether kept files are told too; a quiet report tells none.
+    /// Whether kept files are reported too; false in a quiet report.
     let isVerbose: Bool
     let style: TextStyle
     let errorStyle: TextStyle
     let clock: LocalClock
 
-    /// The line for an event, and where it belongs; nil when there is nothing to say.
+    /// Returns the line for an event, and whether it is a result.
+    ///
+    /// Returns nil if there is nothing to say about the event.
     func line(for event: Event) -> (text: String, isResult: Bool)? {
         switch event.body {
         case .done(let done): return line(for: done).map { ($0, true) }
@@ -21,8 +23,8 @@ struct TextReport {
         case .restart(let again) where !isQuiet:
             return (line(for: again, "starting over"), false)
         case .summary(let summary):
-            // A run that did not begin has nothing to count; its error is printed. One that was
-            // interrupted has one line, which `RunOutput` prints.
+            // A run that did not begin has nothing to count, and its error is printed. An
+            // interrupted run has one line, which `RunOutput` prints.
             let hasBegun = summary.error == nil || summary.resources > 0
             if summary.error?.code == .cancelled { return nil }
             return isQuiet || !hasBegun ? nil : (self.summary(summary), true)
@@ -30,7 +32,9 @@ struct TextReport {
         }
     }
 
-    /// Why a transfer was put off, in a few words; nil for other events, and where little is said.
+    /// Returns in a few words why a transfer was deferred.
+    ///
+    /// Returns nil for other events, and in a quiet report.
     func deferral(in event: Event) -> String? {
         guard case .done(let done) = event.body, done.outcome == .deferred, !isQuiet else {
             return nil
@@ -39,7 +43,7 @@ struct TextReport {
     }
 
     private func line(for done: Event.Done) -> String? {
-        // What is left out again and again is counted.
+        // Files that every run leaves out have no line; they are counted.
         let isLeftOut = done.outcome == .evicted && done.bytesFreed == 0
         let isNews = !isLeftOut && ![.kept, .notModified, .deferred].contains(done.outcome)
         guard isVerbose || !isQuiet && isNews else { return nil }
@@ -138,7 +142,7 @@ struct TextReport {
         return text
     }
 
-    /// Seconds with one decimal, below a second with three.
+    /// Returns seconds with one decimal, or below a second with three.
     static func seconds(_ value: Double) -> String {
         let scale = value < 1 ? 1000.0 : 10.0
         return "\((value * scale).rounded() / scale) s"

@@ -1,13 +1,13 @@
 import MirrorKit
 import MirrorModel
 
-/// What a terminal shows of a command's progress: a function of the state, the terminal and the time.
+/// What a terminal shows of a command's progress, as a function of state, terminal and time.
 ///
-/// Only what is in flight has a line, and says what it is doing. Small files that end at once share a
-/// line. The total comes last and is always there.
+/// Each transfer under way has a line that says what it is doing. Small files that end at once
+/// share a line. The total comes last and is always there.
 struct FrameLayout {
     var board = ProgressBoard()
-    /// Work before and after the transfers; nil while they run.
+    /// The work before and after the transfers. `nil` means that the transfers run.
     var stage: StageProgress?
     /// Seconds since the command began.
     var elapsed: Int64 = 0
@@ -16,10 +16,10 @@ struct FrameLayout {
     /// The most transfers that have lines.
     static let mostFlights = 16
 
-    /// The lines of a frame; none takes the last column, where a terminal would wrap.
+    /// Returns the lines of a frame. No line takes the last column, where a terminal would wrap.
     ///
-    /// They leave a row free: where a frame fills the screen, its first line cannot be gone back to. The
-    /// total is the last to go.
+    /// One row stays free, because the cursor cannot return to the first line of a frame that fills
+    /// the screen. If rows are missing, the first lines are dropped, and the total stays.
     func lines(columns: Int, rows: Int, now: Instant) -> [String] {
         let lines = allLines(columns: columns, rows: rows, now: now)
         return Array(lines.suffix(max(1, rows - 1)))
@@ -57,7 +57,9 @@ struct FrameLayout {
         return lines
     }
 
-    /// Small files that end at once: how many, how fast, and the last one.
+    /// Returns a line about small files that end at once: how many, how fast, and the last one.
+    ///
+    /// Returns nil if no such file has ended for 2 seconds.
     private func smallFiles(_ room: Int, _ now: Instant) -> String? {
         let small = board.small
         guard let ended = small.ended, now.milliseconds - ended.milliseconds < 2000 else {
@@ -87,7 +89,7 @@ struct FrameLayout {
         return name + "  " + numbers(flight, columns: left)
     }
 
-    /// What a transfer is doing where that is not receiving bytes.
+    /// Returns what a transfer is doing, in words. Returns nil while it receives bytes.
     private func words(
         for flight: ProgressBoard.Flight, at now: Instant
     ) -> (text: String, isWarning: Bool)? {
@@ -113,7 +115,9 @@ struct FrameLayout {
         }
     }
 
-    /// Share, bytes, rate and time left, as far as there is room; the share stays longest.
+    /// Returns share, bytes, rate and time left, as far as there is room.
+    ///
+    /// The share is dropped last.
     private func numbers(_ flight: ProgressBoard.Flight, columns: Int) -> String {
         var fields: [(text: String, rank: Int)] = []
         let share = flight.size.map { $0 > 0 ? min(1, Double(flight.bytes) / Double($0)) : 1 }
@@ -158,7 +162,7 @@ struct FrameLayout {
         if !isLocal, totals.unknownSizes > 0 {
             line.unknown = " + \(totals.unknownSizes) of unknown size"
         }
-        // What was true when bytes came last is not true any more when none come.
+        // After 5 seconds without an event, the last rate and time left are no longer true.
         let isQuiet = board.heard.map { now.milliseconds - $0.milliseconds > 5000 } ?? true
         if !isQuiet, !isLocal, totals.rate > 0 { line.rate = "\(ByteCount(totals.rate))/s" }
         if board.failed > 0 { line.failed = style.paint("\(board.failed) failed", .warning) }
@@ -173,7 +177,9 @@ struct FrameLayout {
         return line
     }
 
-    /// By bytes where all sizes are known, else by the number of files.
+    /// Returns the share that is done: by bytes if all sizes are known, else by number of files.
+    ///
+    /// Returns nil if there is nothing to do.
     private func share(_ done: Int, _ all: Int, isLocal: Bool) -> Double? {
         let totals = board.totals
         if !isLocal, totals.unknownSizes == 0, totals.expectedBytes > 0 {
@@ -222,9 +228,9 @@ struct FrameLayout {
     }
 }
 
-/// Progress for an output that rewrites nothing in place: a line now and then.
+/// Progress for an output that cannot rewrite lines in place: a new line now and then.
 extension FrameLayout {
-    /// The lines, whole at any width.
+    /// Returns the lines, which are not shortened to any width.
     func plainLines(now: Instant) -> [String] {
         guard let stage else { return [board.outage.line(at: now), plainTotal].compactMap { $0 } }
         var text = stage.words
@@ -244,7 +250,7 @@ extension FrameLayout {
         return [text]
     }
 
-    /// One line about the transfers of the whole: number, bytes, rate, time left.
+    /// One line about all transfers: number, bytes, rate, time left.
     var plainTotal: String {
         let totals = board.totals
         var text = "\(totals.ended) of \(Counted(totals.transfers, "transfer"))"
@@ -262,19 +268,21 @@ extension FrameLayout {
     }
 }
 
-/// Work that is no transfer, such as reading the tree, with the time that it will still take.
+/// Work that is no transfer, such as reading the tree, with an estimate of the time left.
 struct StageProgress: Sendable, Hashable {
-    /// What is done, for people.
+    /// The name of the work, for people.
     var words: String
-    /// How far it is.
+    /// How much of the work is done.
     var activity = Activity()
-    /// Milliseconds since it began.
+    /// Milliseconds since the work began.
     var milliseconds: Int64 = 0
 
-    /// Bytes a second, over all of it.
+    /// Bytes a second since the work began. `nil` in the first half second, and before any byte.
     var rate: Int64? { perSecond(activity.bytes) }
 
-    /// Seconds until it ends: by bytes where all are known, else by the number of files.
+    /// Seconds until the work ends: by bytes if all are known, else by the number of files.
+    ///
+    /// `nil` means that the time cannot be estimated.
     var secondsLeft: Int64? {
         if let total = activity.totalBytes, total > 0 {
             return seconds(Double(total - activity.bytes), of: activity.bytes)
@@ -283,7 +291,7 @@ struct StageProgress: Sendable, Hashable {
         return seconds(Double(total - activity.done), of: Int64(activity.done))
     }
 
-    /// The share that is done, from 0 to 1; nil where it is unknown.
+    /// The share that is done, from 0 to 1. `nil` means that it is unknown.
     var share: Double? {
         if let total = activity.totalBytes, total > 0 {
             return min(1, Double(activity.bytes) / Double(total))
@@ -304,11 +312,11 @@ struct StageProgress: Sendable, Hashable {
     }
 }
 
-/// The hosts that do not respond, and when they are tried again: retries in, a line out.
+/// Collects the hosts that do not respond, and says when they are tried again.
 ///
 /// A host is forgotten once a transfer that waited for it makes progress, or ends.
 struct OutageNote {
-    /// The waits, by the paths of the transfers that wait.
+    /// For each transfer that waits, by path, the silent host and the end of the wait.
     private var waits: [String: (host: String, until: Instant)] = [:]
 
     /// Handles an event of the run.
@@ -329,17 +337,17 @@ struct OutageNote {
         }
     }
 
-    /// The line for a moment; nil while all hosts respond.
+    /// Returns the line for a moment. Returns nil while all hosts respond.
     func line(at now: Instant) -> String? {
         guard let next = waits.values.map(\.until).min() else { return nil }
         let hosts = Counted(Set(waits.values.map(\.host)).count, "host")
-        // Rounded up: mirror does not try the host before the time is over.
+        // The seconds are rounded up, because mirror does not try the host before the wait is over.
         let seconds = (next.milliseconds - now.milliseconds + 999) / 1000
         let then = seconds > 0 ? " in \(DurationText(seconds: seconds))" : ""
         return "no answer from \(hosts), trying again\(then)"
     }
 
-    /// The host and port of a URL that contains no secrets.
+    /// Returns the host and port of a URL that contains no secrets.
     private static func host(of source: String) -> String {
         let rest = source.firstRange(of: "://").map { source[$0.upperBound...] } ?? source[...]
         return String(rest.prefix { $0 != "/" })
@@ -347,7 +355,7 @@ struct OutageNote {
 }
 
 extension FailureCode {
-    /// Whether nothing came from the host.
+    /// Whether the host sent no response.
     fileprivate var isSilence: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled: true
@@ -356,29 +364,30 @@ extension FailureCode {
     }
 }
 
-/// The last line of a frame: how far the whole is. It sheds detail until it fits, and never the time
-/// that is left.
+/// The last line of a frame, which shows how far the command is.
+///
+/// If there is no room, the line drops details, but never the time left.
 struct TotalLine {
-    /// What is counted, such as `12 of 5,000 files`, and the same in short.
+    /// `count`: what is counted, such as `12 of 5,000 files`. `shortCount`: the same in short.
     var count = ""
     var shortCount = ""
-    /// The share that is done, from 0 to 1; nil where it is unknown.
+    /// The share that is done, from 0 to 1. `nil` means that it is unknown.
     var share: Double?
-    /// The bytes, and what of them is unknown.
+    /// `bytes`: the bytes that have arrived. `unknown`: how many files have no known size.
     var bytes = ""
     var unknown = ""
     var rate = ""
     var failed = ""
     var elapsed = ""
-    /// Seconds until the end; nil where they are unknown.
+    /// Seconds until the end. `nil` means that they are unknown.
     var secondsLeft: Int64?
 
-    /// The details that go, one after the other, when there is no room for them.
+    /// The details, in the order in which the line drops them if there is no room.
     private enum Detail: CaseIterable {
         case bar, unknown, elapsed, bytes, longCount, rate, failed, count, share
     }
 
-    /// The line in at most so many columns.
+    /// Returns the line in at most `columns` columns.
     func text(columns: Int, style: TextStyle) -> String {
         for shed in 0...Detail.allCases.count {
             let kept = Set(Detail.allCases.dropFirst(shed))

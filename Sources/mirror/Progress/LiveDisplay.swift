@@ -3,31 +3,34 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// The progress of the command, from its first half second to its end: lines on a terminal that are
-/// rewritten in place, elsewhere a line every 30 seconds.
+/// The progress of the command, from its first half second to its end.
+///
+/// On a terminal, lines are rewritten in place. Elsewhere a line is printed every 30 seconds.
 final class LiveDisplay: Sendable {
     /// The display of this process.
     static let shared = LiveDisplay()
 
-    /// Before this time, in seconds, nothing is shown: most commands end sooner.
+    /// Seconds in which the display shows nothing, because most commands end sooner.
     private static let patience = 0.5
 
     private struct State {
         var board = ProgressBoard()
-        /// The work that is no transfer, and when it began.
+        /// The work that is no transfer, and when it began. `nil` means that there is no such work.
         var stage: (key: String, began: ContinuousClock.Instant)?
         var style = TextStyle()
-        /// Whether the command shows progress, and whether it rests now.
+        /// `isOn`: the command shows progress.
+        ///
+        /// `isResting`: the display draws nothing until `resume`.
         var isOn = false
         var isResting = false
-        /// When a run of another process began; nil for this process's own.
+        /// When a run of another process began. `nil` means that the run is this process's own.
         var began: Instant?
     }
 
     private let state = Mutex(State())
-    /// What the library's calls report to.
+    /// The meter to which the library's calls report their progress.
     let meter = ActivityMeter()
-    /// Whether standard error is a terminal that can go up a line.
+    /// Whether standard error is a terminal on which the cursor can go up a line.
     let isLive: Bool
 
     init() { isLive = Console.error.isTerminal && Console.canMoveCursor }
@@ -38,7 +41,7 @@ final class LiveDisplay: Sendable {
     /// Follows a run of another process, which began earlier.
     func follow(since began: Instant) { state.withLock { $0.began = began } }
 
-    /// Takes in an event of a run, if progress is shown.
+    /// Handles an event of a run, if progress is shown.
     func apply(_ event: Event) { state.withLock { if $0.isOn { $0.board.apply(event) } } }
 
     /// Shows progress while a command works.
@@ -59,7 +62,7 @@ final class LiveDisplay: Sendable {
         return try await ActivityMeter.$current.withValue(meter) { try await body() }
     }
 
-    /// Removes the lines before the last words of a command.
+    /// Removes the lines of progress before a command prints its final lines.
     func end() {
         state.withLock { state in
             state.isResting = true

@@ -1,12 +1,12 @@
 import MirrorModel
 
-/// The transfers of a run and the progress of the whole: events in, what to show out.
+/// The state of a run's transfers and its totals, kept from the events of the run.
 ///
-/// It knows no terminal and no clock: the caller passes the time.
+/// The board knows no terminal and no clock: the caller passes the time.
 struct ProgressBoard: Sendable {
     /// A transfer under way.
     struct Flight: Sendable {
-        /// What it is doing.
+        /// What the transfer is doing.
         enum Doing: Sendable, Hashable {
             case connecting, resuming(from: Int64), receiving, copying, verifying, writing
             case waiting(until: Instant, cause: String, tries: String)
@@ -17,21 +17,21 @@ struct ProgressBoard: Sendable {
         var bytes: Int64 = 0
         var size: Int64?
         var rate: Int64 = 0
-        /// When it began, and when bytes came last.
+        /// `began`: when the transfer began. `moved`: when its last bytes came.
         let began: Instant
         var moved: Instant
-        /// Its position in the order of beginning.
+        /// The transfer's position in the order in which transfers began.
         let number: Int
     }
 
     /// Small files that have ended, which have no lines of their own.
     struct SmallFiles: Sendable {
         var count = 0
-        /// The path of the last one.
+        /// The path of the last file.
         var last = ""
-        /// When the last one ended.
+        /// When the last file ended. `nil` means that no file has ended.
         var ended: Instant?
-        /// Files a second over the last seconds.
+        /// Files a second, measured over the last seconds.
         var rate = 0.0
         private var sample: (time: Instant, count: Int)?
 
@@ -53,22 +53,26 @@ struct ProgressBoard: Sendable {
     private(set) var small = SmallFiles()
     private(set) var totals = RunTotals()
     private(set) var outage = OutageNote()
-    /// Copies, moves and removals of the plan, and how many have ended.
+    /// `localSteps`: the plan's copies, moves and removals.
+    ///
+    /// `localEnded`: how many of them have ended.
     private(set) var localSteps = 0
     private(set) var localEnded = 0
-    /// When they began: with the run.
+    /// When the copies, moves and removals began: with the run.
     private var localBegan: Instant?
     private(set) var failed = 0
-    /// When the last event came.
+    /// When the last event came. `nil` means that no event has come.
     private(set) var heard: Instant?
     private var begun = 0
-    /// Whether the run has told its summary.
+    /// Whether the summary of the run has come.
     private(set) var hasEnded = false
 
     /// Whether a run is under way.
     var isActive: Bool { heard != nil && !hasEnded }
 
-    /// Seconds until the last copy, move or removal ends, if all go on as they did so far.
+    /// Returns the seconds until the last copy, move or removal ends, at the pace so far.
+    ///
+    /// Returns nil if none of them has ended yet.
     func localSecondsLeft(at now: Instant) -> Int64? {
         guard let localBegan, localEnded > 0 else { return nil }
         let spent = Double(now.milliseconds - localBegan.milliseconds)
@@ -133,7 +137,9 @@ struct ProgressBoard: Sendable {
         }
     }
 
-    /// Changes a transfer, or adds it: a board that joins a running run has not seen it begin.
+    /// Changes a transfer, or adds it.
+    ///
+    /// A board that joins a running run has not seen the transfer begin.
     private mutating func change(
         _ target: Target, at time: Instant, _ body: (inout Flight) -> Void
     ) {
@@ -168,14 +174,14 @@ struct ProgressBoard: Sendable {
 }
 
 extension ProgressBoard.Flight {
-    /// From this size on, in bytes, a transfer has a line of its own at once.
+    /// The size in bytes from which on a transfer has a line of its own at once.
     static let largeSize: Int64 = 4 << 20
-    /// After this time, in milliseconds, every transfer has one.
+    /// After this time, in milliseconds, every transfer has a line of its own.
     static let brief: Int64 = 1000
-    /// After so many milliseconds without a byte a transfer counts as stalled.
+    /// The milliseconds without a byte after which a transfer counts as stalled.
     static let stalls: Int64 = 5000
 
-    /// Whether it has a line of its own: it is large, or takes its time, or waits.
+    /// Whether the transfer has a line of its own: it is large, takes long, or waits.
     func hasLine(at now: Instant) -> Bool {
         if case .waiting(let until, _, _) = doing, until.milliseconds > began.milliseconds {
             return true
@@ -183,7 +189,9 @@ extension ProgressBoard.Flight {
         return (size ?? 0) >= Self.largeSize || now.milliseconds - began.milliseconds >= Self.brief
     }
 
-    /// The seconds for which no byte has come where bytes should; nil while they come.
+    /// Returns the seconds without a byte, if the transfer should receive bytes.
+    ///
+    /// Returns nil while bytes come, and for a transfer that does other work.
     func stalledSeconds(at now: Instant) -> Int64? {
         switch doing {
         case .receiving, .resuming, .connecting, .startingOver:
@@ -195,7 +203,7 @@ extension ProgressBoard.Flight {
 }
 
 extension PlanTotals {
-    /// Steps that change the tree and ask no server.
+    /// The number of steps that change the tree and ask no server.
     fileprivate var localSteps: Int {
         [Step.Kind.copy, .move, .remove].reduce(0) { $0 + (steps[$1] ?? 0) }
     }

@@ -1,16 +1,16 @@
 import MirrorModel
 import Synchronization
 
-/// The terminal that both outputs share while progress is shown on it.
+/// The terminal that both outputs share while progress is shown on this terminal.
 ///
-/// Whatever the command prints on that terminal goes above the lines of progress, in one write with
-/// them. So no output can overwrite them, and no moment lacks them.
+/// Output of the command goes above the lines of progress, in one write with them. So no output can
+/// overwrite these lines, and they are visible at any moment.
 final class Screen: Sendable {
     static let shared = Screen()
 
     private let frame = Mutex(TerminalFrame())
 
-    /// Shows lines in place of those that are shown.
+    /// Shows lines in place of the lines that are shown.
     func draw(_ lines: [String]) {
         frame.withLock { frame in
             if frame.isInsideLine { return }
@@ -19,14 +19,16 @@ final class Screen: Sendable {
         }
     }
 
-    /// Removes the lines.
+    /// Removes the lines of progress.
     func clear() {
         frame.withLock { frame in
             if frame.isShown { Console.error.writeRaw(frame.erase()) }
         }
     }
 
-    /// Writes what the command prints; false where no lines are shown and nothing was written.
+    /// Writes output of the command above the lines of progress.
+    ///
+    /// Returns false, and writes nothing, if no lines are shown.
     func print(_ bytes: [UInt8]) -> Bool {
         frame.withLock { frame in
             guard frame.isShown else {
@@ -47,7 +49,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// What to write before the last words of a process that ends now: the lines go.
+    /// Returns the text that removes the lines, for a process that ends now.
     func lastErasure() -> String {
         frame.withLockIfAvailable { $0.erase() } ?? ""
     }
@@ -55,24 +57,24 @@ final class Screen: Sendable {
 
 /// The lines at the foot of a terminal that are rewritten in place.
 ///
-/// The cursor rests on the first character of the first line. Terminals keep it there when they get
-/// another width and wrap what they show, so the next frame begins where it must, however many rows
-/// the old lines take by then. While lines are written, wrapping is off (DECAWM): a line takes one row
-/// even if the terminal became narrower in this moment and has not said so.
+/// The cursor rests on the first character of the first line. Terminals keep it there when their
+/// width changes and lines wrap. So the next frame begins at the right place, however many rows the
+/// old lines take by then. While lines are written, wrapping is off (DECAWM). A line then takes one
+/// row, even if the terminal has just become narrower.
 ///
-/// A frame is one text: what is new in the report, then each line over the old one, then what is left
-/// of the old frame is cleared. So no moment lacks the total. The sequences are ECMA-48's (CUU, EL,
-/// ED); a terminal that knows synchronised output (mode 2026) shows the text at once, and others
-/// ignore it.
+/// A frame is one text. New lines of the report come first, then each line over the old one. Then
+/// the rest of the old frame is cleared, so the total is visible at any moment. The sequences are
+/// ECMA-48's (CUU, EL, ED). A terminal that knows synchronised output (mode 2026) shows the text at
+/// once, and others ignore the mode.
 struct TerminalFrame: Sendable {
     /// The lines that are shown.
     private(set) var lines: [String] = []
     /// Whether lines are shown.
     var isShown: Bool { !lines.isEmpty }
-    /// Text without the end of its line: nothing may be drawn before that.
+    /// Whether the last output ended within a line. No lines may be drawn before the line ends.
     var isInsideLine = false
 
-    /// What to write to show these lines in place of the old ones, with lines of the report above.
+    /// Returns the text that replaces the old lines by these, with lines of the report above.
     mutating func draw(_ lines: [String], above report: [String] = [], columns: Int) -> String {
         var text = "\u{1B}[?2026h\r"
         for line in report { text += line + TerminalFrame.clear(after: line, columns) + "\n" }
@@ -84,21 +86,23 @@ struct TerminalFrame: Sendable {
         return text + "\u{1B}[?2026l"
     }
 
-    /// What to write to remove the lines for good.
+    /// Returns the text that removes the lines for good.
     mutating func erase() -> String {
         guard isShown else { return "" }
         lines = []
         return "\r\u{1B}[J"
     }
 
-    /// Clears the rest of a row, unless the text ends with it: the cursor then still stands on the last
+    /// Returns the sequence that clears the rest of a row.
+    ///
+    /// Returns an empty text if the line fills its row. The cursor then still stands on the last
     /// character, which would be cleared.
     private static func clear(after line: String, _ columns: Int) -> String {
         let width = width(of: line)
         return width > 0 && width % max(1, columns) == 0 ? "" : "\u{1B}[K"
     }
 
-    /// The columns of a line, without its control sequences.
+    /// Returns the columns of a line, without its control sequences.
     static func width(of line: String) -> Int {
         guard line.utf8.contains(0x1B) else { return DisplayWidth.of(line) }
         var plain = ""

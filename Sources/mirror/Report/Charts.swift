@@ -4,7 +4,7 @@ import MirrorModel
 // The charts of a report about the last run.
 
 extension HTMLWriter {
-    /// The transfers of a run as bars over time, a lane for each host.
+    /// Writes the transfers of a run as bars over time, a lane for each host.
     mutating func timeline(of run: TreeReport.LoggedRun) {
         let timeline = run.transfers.timeline(lasting: run.length)
         let untimed = run.transfers.untimed
@@ -65,7 +65,8 @@ extension HTMLWriter {
     }
 
     private mutating func draw(_ bar: Timeline.Bar, on axis: TimeAxis, y: Int, _ height: Int) {
-        // What follows at once is set off by a gap, and what is too short to be seen is made longer.
+        // A gap separates a bar from the next one. A bar that is too short to be seen is made
+        // longer.
         let (least, gap) = (Int64(30), Int64(15))
         let start = min(axis.place(bar.began), TimeAxis.width * 10 - least)
         let end = axis.place(bar.ended)
@@ -128,7 +129,7 @@ extension Timeline.Bar {
 }
 
 extension HTMLWriter {
-    /// How fast the bytes of a run arrived, as a curve over time; nothing if no byte arrived.
+    /// Writes a curve of how fast the bytes of a run arrived; nothing if no byte arrived.
     mutating func throughput(of run: TreeReport.LoggedRun) {
         let throughput = run.transfers.throughput(lasting: run.length)
         guard throughput.peak > 0 else { return }
@@ -181,18 +182,18 @@ extension HTMLWriter {
     }
 }
 
-// The time axis of a chart. Pictures stretch with the page, so their texts are not in them.
+// The time axis of a chart. Pictures stretch with the page, so they contain no text.
 
 extension TimeAxis {
-    /// How wide pictures are in their own units.
+    /// The width of pictures in their own units.
     static let width: Int64 = 1000
 
-    /// Tenths of a unit from the left edge.
+    /// Returns the place of a time, in tenths of a unit from the left edge.
     func place(_ time: Int64) -> Int64 {
         Int64(Double(time) / Double(length) * Double(Self.width * 10))
     }
 
-    /// Tenths as a number with a point.
+    /// Returns tenths as a number with a decimal point.
     static func decimal(_ tenths: Int64) -> String { "\(tenths / 10).\(tenths % 10)" }
 
     /// Writes the lines of a picture, one for each tick.
@@ -204,7 +205,7 @@ extension TimeAxis {
         }
     }
 
-    /// Writes what is below a picture, a label for each tick.
+    /// Writes a label for each tick below a picture.
     func labels(_ html: inout HTMLWriter) {
         html.element("div", ["class": "under", "aria-hidden": "true"]) { html in
             html.element("span", text: "")

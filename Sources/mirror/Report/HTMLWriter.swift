@@ -3,15 +3,17 @@ import MirrorModel
 
 /// Writes HTML in the order of the calls.
 ///
-/// Names of elements and attributes are fixed in the program; every value and every text is escaped,
-/// so what a server or a manifest says can neither end an element nor begin one.
+/// Names of elements and attributes are fixed in the program, and every value and every text is
+/// escaped. So the words of a server or a manifest can neither end an element nor begin one.
 struct HTMLWriter {
     /// The bytes written so far.
     private(set) var bytes: [UInt8] = []
 
     typealias Attributes = KeyValuePairs<StaticString, String>
 
-    /// Writes an element with what the body writes in it; attributes without a value are left out.
+    /// Writes an element whose content the body writes.
+    ///
+    /// Attributes with an empty value are left out.
     mutating func element(
         _ name: StaticString, _ attributes: Attributes = [:], _ body: (inout HTMLWriter) -> Void
     ) {
@@ -45,14 +47,14 @@ struct HTMLWriter {
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
-/// What several sections of a report are made of.
+/// The elements that several sections of a report use.
 extension HTMLWriter {
-    /// A point of time that machines can read too.
+    /// Writes a point of time that machines can read too.
     mutating func time(_ instant: Instant, _ clock: LocalClock) {
         element("time", ["datetime": instant.rfc3339], text: clock.dateAndTime(of: instant))
     }
 
-    /// A cell of a table that becomes a card on a phone, where the label stands beside it.
+    /// Writes a cell of a table. On a phone, the row becomes a card with the label beside the cell.
     mutating func cell(
         _ label: String, isNumber: Bool = false, _ body: (inout HTMLWriter) -> Void
     ) {
@@ -61,7 +63,7 @@ extension HTMLWriter {
         }
     }
 
-    /// The head of a table.
+    /// Writes the head of a table.
     mutating func heads(_ names: [(name: String, isNumber: Bool)]) {
         element("thead") { html in
             html.element("tr") { html in
@@ -73,9 +75,9 @@ extension HTMLWriter {
         }
     }
 
-    /// The first targets of many, behind a line that opens.
+    /// Writes the first targets of a long list, below a line that opens the list.
     mutating func list(_ targets: [Target], more: Int, _ heading: String, allBy command: String) {
-        // Few need no click.
+        // A short list is open from the start.
         element("details", ["open": targets.count <= 10 ? "open" : ""]) { html in
             html.element("summary", text: heading)
             html.element("ul", ["class": "plain"]) { html in
@@ -93,7 +95,7 @@ extension HTMLWriter {
         }
     }
 
-    /// A bar for a part of a whole; the numbers beside it say the same.
+    /// Writes a bar for a part of a whole. The numbers beside the bar say the same.
     mutating func track(_ part: Int64, of whole: Int64) {
         let share = whole > 0 ? Double(part) / Double(whole) : 0
         let tenths = part > 0 ? max(10, Int((min(share, 1) * 1000).rounded())) : 0

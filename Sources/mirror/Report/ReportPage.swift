@@ -3,13 +3,13 @@ import MirrorModel
 
 /// A report as one page of HTML: it loads nothing, runs nothing, and can be read on a phone.
 ///
-/// The page has a summary and sections, each written by a method. It is a function of the report
-/// and the clock.
+/// The page has a summary and sections, each written by a method. The page depends only on the
+/// report and the clock.
 struct ReportPage {
     let report: TreeReport
     let clock: LocalClock
 
-    /// The page.
+    /// Returns the page as HTML.
     func html() -> [UInt8] {
         var html = HTMLWriter()
         html.markup("<!DOCTYPE html>\n")
@@ -24,7 +24,7 @@ struct ReportPage {
 
     private func head(_ html: inout HTMLWriter) {
         html.void("meta", ["charset": "utf-8"])
-        // Nothing is loaded and nothing runs, even if a text were taken for markup.
+        // The policy forbids loading and scripts, in case a text is ever taken for markup.
         html.void(
             "meta",
             [
@@ -82,9 +82,9 @@ struct ReportPage {
 
     private typealias Section = (id: String, title: String, write: (inout HTMLWriter) -> Void)
 
-    /// The sections: the name that links use, the heading, and what writes the rest.
+    /// The sections, each with the name for links, its heading, and the function that writes it.
     private var sections: [Section] {
-        // One sentence is enough about nothing.
+        // For an empty tree, one sentence is enough.
         if report.isEmpty { return [treeSection] + manifestsSection }
         return [
             ("attention", "Needs attention", { attention(&$0) }), treeSection,
@@ -111,7 +111,7 @@ struct ReportPage {
 // MARK: The first screen
 
 extension ReportPage {
-    /// How the tree is, in a few sentences.
+    /// Writes the state of the tree in a few sentences.
     private func verdict(_ html: inout HTMLWriter) {
         let exit = report.lastEnded?.summary?.exit ?? 0
         var sentences: [String] = []
@@ -145,7 +145,7 @@ extension ReportPage {
         }
     }
 
-    /// The same in four figures.
+    /// Writes the state of the tree in four figures.
     private func figures(_ html: inout HTMLWriter) {
         let totals = report.totals
         html.element("dl", ["class": "figures"]) { html in
@@ -189,13 +189,13 @@ extension ReportPage {
 }
 
 extension TreeReport {
-    /// The last run that has an end.
+    /// The last run that has an end. `nil` means that no run has one.
     var lastEnded: PastRun? { runs.first { $0.summary != nil } }
 
     /// Whether the newest run has no end.
     var hasOpenRun: Bool { runs.first.map { $0.summary == nil } ?? false }
 
-    /// Files that need a look.
+    /// The number of files that need attention.
     var troubled: Int {
         TreeTotals.Attention.allCases.reduce(0) { sum, attention in
             sum + (attention == .orphan ? 0 : totals.groups[attention]?.count ?? 0)
@@ -206,7 +206,7 @@ extension TreeReport {
 // MARK: Sections
 
 extension ReportPage {
-    /// The files that need a look, by their reasons.
+    /// Writes the files that need attention, by their reasons.
     private func attention(_ html: inout HTMLWriter) {
         let groups = TreeTotals.Attention.allCases.compactMap { attention in
             report.totals.groups[attention].map { (attention, $0) }
@@ -225,7 +225,7 @@ extension ReportPage {
         }
     }
 
-    /// The manifests that the root remembers.
+    /// Writes the table of the manifests that the root remembers.
     private func manifests(_ html: inout HTMLWriter) {
         html.element("table", ["class": "cards"]) { html in
             html.element("caption", text: "Manifests that this root remembers")

@@ -1,8 +1,8 @@
 extension ReportPage {
-    /// The look of a report: one sheet, no font and no image from elsewhere.
+    /// The style sheet of a report, with no font and no image from elsewhere.
     ///
-    /// Colours are chosen in pairs for both schemes, each text at least 4.5 to 1 against what is behind
-    /// it. Nothing is said by colour alone.
+    /// Colours are chosen in pairs for the light and the dark scheme. Each text has a contrast of
+    /// at least 4.5 to 1 to its background. No meaning depends on colour alone.
     static let style: StaticString = """
 
         :root{color-scheme:light dark;--paper:#fcfbf8;--raised:#f4f1ea;--ink:#1d1b18;--faint:#67625a;

@@ -4,7 +4,7 @@ import MirrorModel
 // The sections of a report about the last run.
 
 extension ReportPage {
-    /// The last run: its numbers, its transfers over time, its throughput.
+    /// Writes the last run: its numbers, its transfers over time, its throughput.
     func lastRun(_ html: inout HTMLWriter) {
         guard let run = report.lastRun?.run ?? report.runs.first else {
             return html.element("p", text: "No run had anything to do here yet.")
@@ -91,7 +91,7 @@ extension ReportPage {
 }
 
 extension ReportPage {
-    /// The runs that are remembered, the newest first.
+    /// Writes the runs that the index remembers, the newest first.
     func history(_ html: inout HTMLWriter) {
         let runs = report.runs
         guard !runs.isEmpty else {
@@ -141,7 +141,7 @@ extension ReportPage {
 }
 
 extension ReportPage {
-    /// Failures of the last run by their causes, and what helps.
+    /// Writes the failures of the last run by their causes, and what helps.
     func failures(_ html: inout HTMLWriter) {
         guard let last = report.lastRun else {
             let failed = report.lastEnded?.summary?[.failed] ?? 0
@@ -194,10 +194,10 @@ extension ReportPage {
 }
 
 extension ReportPage {
-    /// How many hosts have a row.
+    /// The most hosts that have a row.
     private static let mostHosts = 50
 
-    /// The hosts: what came from them, and what they honour.
+    /// Writes a table of the hosts: what came from them, and which requests they honour.
     func sources(_ html: inout HTMLWriter) {
         let listed = report.hosts.hosts
         guard !listed.isEmpty else {
@@ -254,7 +254,7 @@ extension ReportPage {
 }
 
 extension HostFacts {
-    /// What the host does with ranges.
+    /// Words for how the host answers requests for ranges.
     fileprivate var rangeWords: String {
         if isDivided { return "honoured for some files" }
         return switch rangeSupport {
@@ -265,7 +265,7 @@ extension HostFacts {
         }
     }
 
-    /// What becomes of a download that breaks off.
+    /// Words for what happens to a download that breaks off.
     fileprivate var resumption: String {
         let weak = validators[.weak, default: 0] + validators[.none, default: 0]
         switch rangeSupport {

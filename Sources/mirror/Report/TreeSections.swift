@@ -4,7 +4,7 @@ import MirrorModel
 // The sections of a report about the files.
 
 extension ReportPage {
-    /// How the files in the tree divide: by area, by freshness, by what vouches for them.
+    /// Writes how the files divide: by area, by freshness, and by what proves their bytes.
     func tree(_ html: inout HTMLWriter) {
         let shares = report.shares
         guard report.totals.files > 0 else {
@@ -119,7 +119,7 @@ extension FileShares.Age {
 }
 
 extension Verification {
-    /// The name of what vouches for the bytes.
+    /// The name of what proves the bytes of a file.
     var title: String {
         switch self {
         case .digest: "Digest"
@@ -138,7 +138,7 @@ extension Verification {
 }
 
 extension ReportPage {
-    /// The files by path, as many as a page can list.
+    /// Writes the files by path, as many as a page can list.
     func files(_ html: inout HTMLWriter) {
         guard !report.files.isEmpty else { return html.element("p", text: "There are none.") }
         let count = report.files.count
@@ -212,7 +212,9 @@ extension StoredFile.State {
         }
     }
 
-    /// A sign and its look: the sign says it too where colours do not.
+    /// The state's sign and the class of its colour.
+    ///
+    /// The sign shows the state also without colours.
     fileprivate var mark: (String, String) {
         switch self {
         case .intact: ("✓", "good")

@@ -3,30 +3,33 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// The command line with what the environment and the root's settings add to it.
+/// The command line, with the options that the environment and the root's settings add.
 ///
-/// The command line stands above the environment (`MIRROR_<OPTION>`), and that above
-/// `.mirror/settings.json`. An option of another verb is no error: it counts where it applies.
+/// The command line takes precedence over the environment (`MIRROR_<OPTION>`), and the environment
+/// over `.mirror/settings.json`. An option that this verb lacks is no error, because other verbs
+/// have it.
 struct EffectiveWords {
-    /// An option that was added, and its words.
+    /// An option that the environment or a setting adds, and its words.
     struct Addition: Equatable {
         let name: String
         let words: [String]
-        /// The setting that it comes from; nil for one from the environment.
+        /// The setting from which the option comes. `nil` means that it comes from the environment.
         let setting: DeviceSettings.Setting?
     }
 
-    /// Options that run programs, write or read files outside the root, pass credentials on, or show the
+    /// Options that reach outside the root.
+    ///
+    /// They run programs, write or read files outside the root, pass credentials on, or show the
     /// tree to others.
     private static let reachingOutside: Set<String> = [
         "cacert", "env", "listen", "log", "metrics", "netrc", "netrc-file", "on-change",
         "on-failure",
     ]
 
-    /// How many values a list has: the parser of command lines compares them all with each other.
+    /// The most values of a list, because the parser compares all of them with each other.
     private static let mostTexts = 256
 
-    /// Refuses a setting that reaches outside the root where another user can have written it.
+    /// Throws if a setting reaches outside the root, and another user can have written it.
     static func refuse(
         _ setting: DeviceSettings.Setting, ofOthers settings: DeviceSettings
     ) throws(ManifestError) {
@@ -38,13 +41,13 @@ struct EffectiveWords {
     }
 
     let additions: [Addition]
-    /// The words to parse.
+    /// The words that the parser gets.
     let words: [String]
 
     /// Adds the options that a command line does not set itself.
     ///
-    /// Throws `ManifestError` for a setting that no verb has, or of the wrong kind, and
-    /// `MirrorError` with `usage` for such a variable.
+    /// Throws `ManifestError` for a setting that no verb has, or of the wrong kind. Throws
+    /// `MirrorError` with `usage` for a variable of the wrong kind.
     init(
         _ words: [String], settings: DeviceSettings, environment: [(name: String, value: String)],
         catalog: OptionCatalog
@@ -66,7 +69,8 @@ struct EffectiveWords {
             }
             stored.append(Addition(name: option.name, words: added, setting: setting))
         }
-        // In the order of their weight: what excludes another stays.
+        // The additions are in the order of their precedence. So the first of two options that
+        // exclude each other stays.
         var additions: [Addition] = []
         for (name, text) in environment {
             guard let option = all.first(where: { EffectiveWords.variable(for: $0.name) == name })
@@ -93,7 +97,7 @@ struct EffectiveWords {
         "MIRROR_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// The words that pass a value; nil where the option is of another kind.
+    /// Returns the words that pass a value. Returns nil if the option is of another kind.
     static func words(for value: DeviceSettings.Value, _ option: OptionCatalog.Option) -> [String]?
     {
         switch value {
@@ -104,7 +108,9 @@ struct EffectiveWords {
         }
     }
 
-    /// The value that a variable, or a word on the command line, stands for.
+    /// Returns the value of a text in a variable or on the command line.
+    ///
+    /// Returns nil if the option cannot have this value.
     static func value(of text: String, _ option: OptionCatalog.Option) -> DeviceSettings.Value? {
         if option.isFlag {
             switch text.lowercased() {
@@ -119,7 +125,7 @@ struct EffectiveWords {
         return text.isEmpty ? nil : .texts([text])
     }
 
-    /// What to write for an option.
+    /// Returns a sentence that says what kind of value an option takes.
     static func kind(of option: OptionCatalog.Option) -> String {
         if option.isFlag { return "\(option.name) is a flag: write true or false" }
         return option.isRepeating
@@ -127,14 +133,14 @@ struct EffectiveWords {
             : "\(option.name) takes one value"
     }
 
-    /// The long names of the options that a command line has.
+    /// Returns the long names of the options that a command line has.
     private static func options(in words: [String], of verb: OptionCatalog.Verb?) -> Set<String> {
         var names = Set<String>()
         for word in words.prefix(while: { $0 != "--" }) where word.first == "-" {
             if word.hasPrefix("--") {
                 names.insert(String(word.dropFirst(2).prefix { $0 != "=" }))
             } else {
-                // Short flags may stand together.
+                // Several short flags may stand together in one word.
                 for option in verb?.options ?? [] {
                     if let short = option.short, word.dropFirst().contains(short) {
                         names.insert(option.name)
@@ -149,13 +155,13 @@ struct EffectiveWords {
 // MARK: The words to parse
 
 extension EffectiveWords {
-    /// The words to parse; the same as `words` if nothing adds to them.
+    /// Returns the words to parse, which equal `words` if nothing is added to them.
     ///
     /// Throws `ManifestError`, or `MirrorError`, for a setting or a variable that is wrong.
     static func effective(_ words: [String]) throws -> [String] {
         guard let verb = words.first, !verb.hasPrefix("-"), verb != "settings", verb != "help"
         else { return words }
-        // A verb that needs no root works without one; the others say themselves what is wrong.
+        // A verb that needs no root works without one. The other verbs report the missing root.
         let settings = try settings(for: words)
         let environment = variables
         if settings.settings.isEmpty, environment.isEmpty { return words }
@@ -173,19 +179,19 @@ extension EffectiveWords {
         }
     }
 
-    /// The root that a command line names; nil where it names none.
+    /// Returns the root that a command line names. Returns nil if it names none.
     static func root(in words: [String]) -> String? {
         var root: String?
         for (position, word) in words.enumerated() {
             if word == "--" { break }
-            // The parser takes the last one, too.
+            // The parser also uses the last `--root` of several.
             if word == "--root", position + 1 < words.count { root = words[position + 1] }
             if word.hasPrefix("--root=") { root = String(word.dropFirst(7)) }
         }
         return root
     }
 
-    /// The variables of this process that may set an option. `MIRROR_ROOT` is none of them.
+    /// The variables of this process that may set an option, without `MIRROR_ROOT`.
     static var variables: [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []
         var at = environ
@@ -202,9 +208,10 @@ extension EffectiveWords {
         return found.sorted { $0.name < $1.name }
     }
 
-    /// The words without additions that the command line excludes, or one that stands above them.
+    /// Returns the words without the additions that other options exclude.
     ///
-    /// Throws for an addition whose value the parser does not take, and says where it comes from.
+    /// The command line, and an addition of higher precedence, can exclude an addition. Throws if
+    /// the parser does not accept an addition's value; the error names its origin.
     private static func reconciled(
         _ layered: EffectiveWords, _ words: [String], _ settings: DeviceSettings,
         _ catalog: OptionCatalog
@@ -213,7 +220,7 @@ extension EffectiveWords {
         let count = catalog.verb(of: words)?.words.count ?? 0
         var accepted: [String] = []
         var open = layered.additions
-        // One option may need another that stands behind it.
+        // An option may need another one that comes later.
         while let taken = open.firstIndex(where: { addition in
             refusal(of: words.prefix(count) + accepted + addition.words + words.dropFirst(count))
                 == nil
@@ -230,8 +237,9 @@ extension EffectiveWords {
         return words.prefix(count) + accepted + words.dropFirst(count)
     }
 
-    /// What is wrong with an addition itself; nil where only the command line, or another addition,
-    /// excludes it.
+    /// Returns what is wrong with an addition itself.
+    ///
+    /// Returns nil if only the command line, or another addition, excludes it.
     private static func flaw(
         in addition: Addition, of layered: EffectiveWords,
         _ verb: ArraySlice<String>
@@ -240,14 +248,14 @@ extension EffectiveWords {
         guard let alone, alone.contains("--\(addition.name)") else { return nil }
         let helps = layered.additions.contains { other in
             guard other != addition else { return false }
-            // Where the other one is wrong itself, nothing is known about this one.
+            // If the other addition is wrong itself, the message says nothing about this one.
             let message = refusal(of: verb + other.words + addition.words) ?? ""
             return ![addition, other].contains { message.contains("--\($0.name)") }
         }
         return helps ? nil : UsageError.correction(of: alone) ?? alone
     }
 
-    /// The parser's message about a command line; nil when it takes it.
+    /// Returns the parser's message about a command line. Returns nil if the parser accepts it.
     static func refusal(of words: some Sequence<String>) -> String? {
         do {
             _ = try MirrorCommand.parseAsRoot(Array(words))
@@ -265,29 +273,31 @@ struct OptionCatalog {
     struct Option: Hashable {
         /// The long name, without dashes.
         let name: String
-        /// The short name, without its dash; nil where there is none.
+        /// The short name, without its dash. `nil` means that there is none.
         let short: String?
         let isFlag: Bool
         let isRepeating: Bool
-        /// The default, as the parser prints it; nil where there is none.
+        /// The default, as the parser prints it. `nil` means that there is none.
         let defaultValue: String?
     }
 
     /// A verb and its options.
     struct Verb {
-        /// The words that name it, such as `settings`, `set`.
+        /// The words that name the verb, such as `settings`, `set`.
         let words: [String]
         let options: [Option]
 
-        /// The option of a name.
+        /// The verb's option of this name. `nil` means that the verb has no such option.
         subscript(name: String) -> Option? { options.first { $0.name == name } }
     }
 
-    /// Every verb, those below others after them.
+    /// Every verb. A verb comes before the verbs below it.
     let verbs: [Verb]
 
-    /// The options that no setting can set: the root, which decides what settings count, and
-    /// options that do not say how to work or are about one manifest.
+    /// The options that no setting can set.
+    ///
+    /// `root` decides which settings count. The others do not say how to work, or are about one
+    /// manifest.
     private static let excluded: Set<String> = [
         "root", "help", "version", "from", "base", "name", "output", "as",
     ]
@@ -307,7 +317,9 @@ struct OptionCatalog {
         return [Verb(words: words, options: options)] + beneath
     }
 
-    /// The verb that a command line begins with: the longest that its words name.
+    /// Returns the verb at the beginning of a command line: the longest that its words name.
+    ///
+    /// Returns nil if the command line begins with no verb.
     func verb(of words: [String]) -> Verb? {
         verbs.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
     }
@@ -323,7 +335,7 @@ struct OptionCatalog {
 }
 
 extension OptionCatalog.Option {
-    /// An option from its description; nil for a positional argument.
+    /// Makes an option from its description. Returns nil for a positional argument.
     fileprivate init?(_ tree: JSONTree) {
         let names = tree["names"]?.elements ?? []
         let name = { (kind: String) in
