@@ -131,16 +131,17 @@ func indexed<Value>(_ body: () throws(IndexError) -> Value) throws(MirrorError) 
     do throws(IndexError) { return try body() } catch { throw error.mirrorError }
 }
 
-/// Remembers what the errors of an index say about its state.
+/// Remembers the errors of an index that matter later.
 ///
-/// The next run needs this state, and this run makes no calls in vain. The first error that looks
-/// like damage leaves a mark beside the database, if the run writes.
+/// A writer marks possible damage and certain damage beside the database, for the next run. After a
+/// final error the index refuses writes. It then also refuses reads, unless the error is a failed
+/// flush.
 struct IndexDamage: ~Copyable, Sendable {
     /// Where marks are left. `nil` for a reader and for an index that is only in memory.
     private let file: IndexFile?
     private let wasNoted = Atomic<Bool>(false)
     private let wasProven = Atomic<Bool>(false)
-    /// The final error, after which the index answers no more queries.
+    /// The final error, after which the index accepts no writes.
     private let lost = Mutex<IndexError?>(nil)
 
     init(markedBeside file: IndexFile?) { self.file = file }

@@ -24,7 +24,8 @@ struct FolderExchange {
     struct Foreign {
         /// The folders to which a file was moved back.
         var touched: Set<String> = []
-        /// The paths of files whose names were taken: conflict names, or names still in `tmp/`.
+        /// The paths of files that did not get their names back: conflict names, or paths still in
+        /// `tmp/`. If programs keep adding files, this also has the path of the old folder.
         var kept: [String] = []
     }
 

@@ -9,7 +9,8 @@ struct ScanFindings: Sendable {
     /// No step uses their bytes. A removal looks at each file again, with the recorded stamp, and
     /// reports why it cannot remove the file.
     var unreadOrphans = OrphanTable()
-    /// Orphans whose files were changed or could not be read, with the files' stamps.
+    /// Orphans whose files were changed or could not be read, with the files' stamps. Unread orphans are
+    /// in `unreadOrphans` too.
     var doubtfulOrphans: [(target: Target, stamp: FileStamp)] = []
     /// Steps that need bytes which the tree may have under other names.
     ///

@@ -262,7 +262,7 @@ final class HTMLPage {
     }
 }
 
-// The callbacks are plain functions, because a closure in isolated code would inherit its actor.
+// libxml2 calls these functions.
 
 private func reader(_ user: UnsafeMutableRawPointer?) -> HTMLPage? {
     user.map { Unmanaged<HTMLPage>.fromOpaque($0).takeUnretainedValue() }

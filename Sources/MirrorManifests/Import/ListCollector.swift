@@ -18,7 +18,7 @@ final class ListCollector {
     private var projects: [IndexedProject] = []
     private var projectPositions: [SourceURL: Int] = [:]
     private var notes: [ListNote] = []
-    /// The positions of the notes, by their reasons.
+    /// The position in `notes` of the note with each reason.
     private var notePositions: [String: Int] = [:]
     private var lacksBase = false
     /// The base that was given. `nil` once a file needed it.

@@ -197,7 +197,8 @@ package struct Reconciler: Sendable {
             existing: .ours(stamp, sha256: sha256))
     }
 
-    /// Returns whose bytes are at the target: mirror's or the user's.
+    /// Returns whose bytes are at the target: mirror's, foreign ones to preserve, or drifted ones that
+    /// mirror replaces.
     private func existing(_ situation: Situation, _ stamp: FileStamp) -> Step.ExistingFile {
         if situation.isIntact, let record = situation.record {
             return .ours(stamp, sha256: record.sha256)

@@ -265,7 +265,7 @@ extension RunMachine {
         steps.book.act(.remove(position, Removal(target: step.target, stamp: stamp)))
     }
 
-    /// Keeps a file that was to be evicted, in the room of a file that did not come.
+    /// Keeps a file that the plan evicts. The file fits into the space of files that did not arrive.
     private func keep(_ position: Int, _ step: Step) {
         guard step.resource != nil else { return }
         steps.book.accounts.open(CollectionOfOne(position))

@@ -108,7 +108,7 @@ struct RunMeter: Sendable {
 
     /// Counts bytes that arrived and transfers that ended.
     ///
-    /// After a pause the rates are measured from here on.
+    /// If nothing was counted for two spans, the rates start again at this count.
     private mutating func note(bytes: Int64, ended: Int64, at time: Int64) {
         self.bytes += bytes
         self.ended += ended
@@ -155,7 +155,7 @@ public struct RunTotals: Sendable, Hashable {
     /// means that nothing moves, or that too little time has passed.
     public var secondsLeft: Int64?
 
-    /// Takes no values: the totals of a run without transfers.
+    /// Makes the totals of a run without transfers.
     public init() {}
 }
 

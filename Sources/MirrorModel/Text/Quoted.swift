@@ -60,7 +60,7 @@ package struct Escaped: CustomStringConvertible, Sendable {
 }
 
 extension StringProtocol {
-    /// The text with control and direction-changing characters written as `\u{…}`.
+    /// The text with every character that a terminal might not show as itself written as `\u{…}`.
     ///
     /// Text from a server or a manifest passes through this property before it reaches a terminal.
     public var printable: String { Escaped(self).description }

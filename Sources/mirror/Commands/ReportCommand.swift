@@ -104,7 +104,8 @@ extension ReportCommand {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        // A browser writes messages, and goes on when this program has ended.
+        // The browser's messages go to /dev/null. The browser may outlive this program, and would write
+        // into the user's terminal.
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         var pid = pid_t()
