@@ -29,6 +29,7 @@ class Bench:
     def __init__(self, arguments):
         self.mirror = os.path.abspath(arguments.mirror)
         self.runs = arguments.runs
+        self.runner = measure.Runner()
         self.is_quick = arguments.quick
         self.place = tempfile.mkdtemp(prefix="mirror-bench-", dir=arguments.folder)
         self.log = os.path.join(self.place, "log")
@@ -87,7 +88,7 @@ class Bench:
         os.makedirs(folder)
 
     def run_uncounted(self, command):
-        sample = measure.run(command, self.log, self.place)
+        sample = self.runner.run(command, self.log, self.place)
         if sample.status not in command.accepts:
             say(f"{command.tool} ended with {sample.status} while its tree was made")
 
@@ -124,7 +125,7 @@ class Bench:
                 workload.before(command)
                 # What the tool before left to be written must not fall into this one's time.
                 os.sync()
-                runs = [measure.run(command, self.log, self.place)
+                runs = [self.runner.run(command, self.log, self.place)
                         for _ in range(workload.repeats)]
                 samples[command.tool] += runs
                 status = max(sample.status for sample in runs)
