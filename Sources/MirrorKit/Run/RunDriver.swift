@@ -331,7 +331,7 @@ extension RunDriver {
     private func perform(_ action: RunAction) {
         switch action {
         case .tell(let body): tell(body)
-        case .read(let wishes): read(wishes)
+        case .read(let wishes): read(wishes, RunInput.found)
         case .claim(let wishes): claim(wishes)
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
@@ -385,11 +385,12 @@ extension RunDriver {
         }
     }
 
-    private func read(_ wishes: [RowWish]) {
+    /// Reads rows. `input` makes the machine's input of them.
+    private func read(_ wishes: [RowWish], _ input: ([KnownRow]) -> RunInput) {
         do throws(MirrorError) {
             let rows = try claims.rows(wishes)
             lookAtClock()
-            machine.take(.found(rows), at: moment)
+            machine.take(input(rows), at: moment)
         } catch {
             machine.take(.unreadable(wishes.map(\.position), error), at: moment)
         }
@@ -406,7 +407,7 @@ extension RunDriver {
             lookAtClock()
             machine.take(.claimed(answer.planned), at: moment)
         }
-        if !answer.unread.isEmpty { readClaimed(answer.unread) }
+        if !answer.unread.isEmpty { read(answer.unread, RunInput.claimed) }
         if !answer.occupied.isEmpty { machine.take(.occupied(answer.occupied), at: moment) }
     }
 
@@ -421,16 +422,6 @@ extension RunDriver {
         let held = execution.leases.first(of: targets, under: execution.heldByCaller)
         guard let held else { return }
         machine.take(.end(.error(.heldByCaller(held)), discardingParts: false), at: moment)
-    }
-
-    private func readClaimed(_ wishes: [RowWish]) {
-        do throws(MirrorError) {
-            let rows = try claims.rows(wishes)
-            lookAtClock()
-            machine.take(.claimed(rows), at: moment)
-        } catch {
-            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
-        }
     }
 
     /// The id of a step's transfer in the transfer loop.

@@ -4,7 +4,11 @@
 /// file of unknown size fits.
 package struct SpaceDemand: Sendable, Hashable {
     /// The bytes to write, as far as sizes are known.
-    package private(set) var bytes: Int64 = 0
+    package var bytes: Int64 { staying.addingSaturated(passing) }
+    /// The bytes of files that stay.
+    private var staying: Int64 = 0
+    /// The bytes of the largest file that needs them only for a while.
+    private var passing: Int64 = 0
     private var unknown = 0
     private var files = 0
     private var first: Target?
@@ -17,7 +21,7 @@ package struct SpaceDemand: Sendable, Hashable {
         if bytes == 0 { return }
         if first == nil { first = target() }
         files += 1
-        if let bytes { self.bytes = self.bytes.addingSaturated(bytes) } else { unknown += 1 }
+        if let bytes { staying = staying.addingSaturated(bytes) } else { unknown += 1 }
     }
 
     /// Adds a file that needs its bytes here only for a while. The largest such file counts.
@@ -25,7 +29,7 @@ package struct SpaceDemand: Sendable, Hashable {
         if bytes == 0 { return }
         if first == nil { first = target() }
         files += 1
-        if let bytes { self.bytes = max(self.bytes, bytes) } else { unknown += 1 }
+        if let bytes { passing = max(passing, bytes) } else { unknown += 1 }
     }
 
     /// Returns the error if the bytes do not fit. Returns nil if they fit.

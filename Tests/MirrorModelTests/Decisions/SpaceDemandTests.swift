@@ -39,6 +39,16 @@ import Testing
     }
 
     /// Parts on another file system than their files: they are there one after the other.
+    @Test(arguments: [false, true])
+    func filesThatStayAddToThoseThatPass(staysFirst: Bool) throws {
+        let target = try Target("tmp/a")
+        var demand = SpaceDemand()
+        if staysFirst { demand.add(10, for: target) }
+        for size: Int64 in [3, 5] { demand.passThrough(size, for: target) }
+        if !staysFirst { demand.add(10, for: target) }
+        #expect(demand.bytes == 15)
+    }
+
     @Test func passThroughNeedsSpaceForTheLargestFile() throws {
         let target = try Target("Caches/a")
         var demand = SpaceDemand()
