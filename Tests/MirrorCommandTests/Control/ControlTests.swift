@@ -337,7 +337,7 @@ import Testing
         origin.release()
         #expect(try await wait(for: sync).ending == .exited(0))
         #expect(try await DetachedThread.run { live.wait() } == 0)
-        #expect(live.count(of: "fetched  Caches/") == 2)
+        #expect(live.occurrences(of: "fetched  Caches/") == 2)
     }
 
     @Test func followersLearnThatARunWasKilled() async throws {

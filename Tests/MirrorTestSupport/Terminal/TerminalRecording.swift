@@ -113,6 +113,15 @@ public final class TerminalRecording: Sendable {
         }
     }
 
+    /// How often a text stands in all output so far. Two lines may come in one piece.
+    public func occurrences(of text: String) -> Int {
+        let output = events.reduce(into: [UInt8]()) { output, event in
+            if case .output(let bytes) = event { output += bytes }
+        }
+        let wanted = Array(text.utf8)
+        return output.indices.count { output[$0...].starts(with: wanted) }
+    }
+
     /// Waits until so many pieces contain a text; false if the program ends before, or a minute passes.
     public func wait(for text: String, times: Int = 1) -> Bool {
         for _ in 0..<6000 {
