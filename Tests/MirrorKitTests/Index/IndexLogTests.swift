@@ -4,6 +4,7 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
 
 @Suite struct IndexLogTests: IndexSuite {
     let folder: TemporaryFolder
@@ -38,6 +39,30 @@ import Testing
         #expect(databaseSize() == carried)
         try index.close()
         #expect(databaseSize() > carried)
+    }
+
+    /// A run reads rows on the thread of transfers, which must not wait for a slow commit.
+    @Test func rowsAreReadWhileAnotherThreadWrites() throws {
+        let index = try open()
+        let record = try fullRecord("Documents/a")
+        try index.put([record])
+        let (isWriting, mayEnd, hasRead) = (Semaphore(), Semaphore(), Semaphore())
+        let writer = try NativeThread("writer") {
+            try? index.write { (_: inout Database) throws(IndexError) in
+                isWriting.post()
+                mayEnd.wait()
+            }
+        }
+        isWriting.wait()
+        let reader = try NativeThread("reader") {
+            if (try? index.records(for: [record.target])) == [record] { hasRead.post() }
+        }
+        #expect(hasRead.wait(seconds: 20))
+        mayEnd.post()
+        reader.join()
+        writer.join()
+        try index.close()
+        #expect(folder.bytes(of: ".mirror/index.sqlite-wal") == nil)
     }
 
     /// The commit before a checkpoint stands, so a set whose journal it holds must not be undone.
