@@ -117,10 +117,12 @@ final class ManifestBuilder {
             name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
+        // A second table with the same columns would make `noteValid` copy them.
+        resources = ResourceTable()
         let flaws = isTree ? [] : flaws(of: manifest)
         if flaws.isEmpty, log.errorCount == 0 { manifest.resources.noteValid() }
         for flaw in flaws {
-            let place = resources.place(at: flaw.position)
+            let place = manifest.resources.place(at: flaw.position)
             log.error(
                 at: TextPosition(line: place.line, column: place.column),
                 manifest.sentence(on: flaw))

@@ -34,13 +34,13 @@ final class RunDriver: @unchecked Sendable {
     /// The engine of transfers. `nil` unless steps are under way.
     private var transfers: TransferEngine?
     private let stepsEnded = Semaphore()
-    /// The number of collected events at which they are sent before the end of the turn.
+    /// The number of waiting events at which they are sent at once.
     private static let mostEvents = 256
-    /// The events that are sent at the end of a turn.
-    private var events: [Event] = []
     /// The most milliseconds for which an event waits.
     private static let eventPatience: Int64 = 20
-    /// When the first of them was made, in milliseconds of the run.
+    /// Events that wait to be sent together, because each sending may wake their reader.
+    private var events: [Event] = []
+    /// When the first waiting event was made, in milliseconds of the run.
     private var eventsSince: Int64 = 0
     private var works: [PromotionWork] = []
     /// Whether the promoter must promote the works that it has, without waiting for more.

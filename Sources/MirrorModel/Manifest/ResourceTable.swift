@@ -37,7 +37,11 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     var isValid: Bool { columns.isValid }
 
     /// Notes that a reader has checked the resources against every rule.
-    package func noteValid() { columns.isValid = true }
+    package mutating func noteValid() {
+        let order = columns.order
+        own()
+        (columns.order, columns.isValid) = (order, true)
+    }
 
     /// The positions, sorted by the bytes of the paths.
     /// The index and a tree are read in this order.

@@ -83,12 +83,6 @@ package final class ReceivedBody: Sendable {
         self.answer = answer
         self.cost = cost
     }
-
-    /// How many bytes wait in memory.
-    package var bytesInMemory: Int {
-        if case .memory(let bytes) = content { return bytes.count }
-        return 0
-    }
 }
 
 extension TransferEvent {
