@@ -171,8 +171,10 @@ extension TransferEngine {
         // A request that the tick ended may have left connections to check.
         if !unreviewed.isEmpty || requests.hasResumable { return 0 }
         let isAsking = !requests.running.isEmpty || !work.files.isEmpty
+        // Messages wake the loop between two ticks, and must not delay the next one.
+        let elapsed = ticked.elapsed(now: surroundings.clock.monotonic())
         let longest = min(
-            isAsking ? AskingTime.look : 60_000, timeToPace ?? 60_000,
+            isAsking ? max(0, AskingTime.look - elapsed) : 60_000, timeToPace ?? 60_000,
             surroundings.observer.timeToWait ?? 60_000)
         return min(longest, register.dispatcher.timeToWait() ?? longest)
     }
