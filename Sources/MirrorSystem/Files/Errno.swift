@@ -122,16 +122,8 @@ extension MirrorError {
 }
 
 extension FailureCode {
-    /// The code for an obstacle in place of a file in `.mirror/`: the one of that file's own
-    /// errors.
+    /// The code for an obstacle in place of a file in `.mirror/`.
     fileprivate init(ofObstacleAt path: String) {
-        let name = PathText.name(of: path)
-        if name == "settings.json" {
-            self = .manifestInvalid
-        } else if name.hasPrefix("index.sqlite") {
-            self = .inputOutput
-        } else {
-            self = .rootUnusable
-        }
+        self = PathText.name(of: path).hasPrefix("index.sqlite") ? .inputOutput : .rootUnusable
     }
 }
