@@ -142,7 +142,11 @@ final class Stage {
         for transfer in engine.register.transfers.values {
             switch transfer.state {
             case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.job.id }
-            case .working, .reading, .exchanging, .joined: held[transfer.nextHost, default: 0] += 1
+            case .working, .reading, .exchanging, .joined:
+                held[transfer.nextHost, default: 0] += 1
+                // A further connection may have moved the transfer's place to another source.
+                guard transfer.segments != nil else { continue }
+                for source in transfer.job.sources { held[Host(source.url), default: 0] += 1 }
             case .waiting, .settling: break
             }
         }
