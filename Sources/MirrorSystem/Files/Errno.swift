@@ -123,7 +123,12 @@ extension MirrorError {
 
 extension FailureCode {
     /// The code for an obstacle in place of a file in `.mirror/`.
+    ///
+    /// The command does without settings where the root is unusable, so an obstacle in place of the
+    /// settings has another code.
     fileprivate init(ofObstacleAt path: String) {
-        self = PathText.name(of: path).hasPrefix("index.sqlite") ? .inputOutput : .rootUnusable
+        let name = PathText.name(of: path)
+        let isRead = name == "settings.json" || name.hasPrefix("index.sqlite")
+        self = isRead ? .inputOutput : .rootUnusable
     }
 }

@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [("settings.json", 73), ("paused.json", 73), ("index.sqlite", 74)])
+    @Test(arguments: [("settings.json", 74), ("paused.json", 73), ("index.sqlite", 74)])
     func aFolderForAFileKeepsExitCodes(_ name: String, exit: Int) async throws {
         defer { ground.remove() }
         try ground.root.makeFolders(above: ".mirror/\(name)/x")
