@@ -109,9 +109,14 @@ extension TransferMachine {
 
     /// Asks the current source again, over a connection that no other request shares.
     ///
-    /// This costs no retry. Returns nil if the source's requests share no connection anyway.
+    /// This costs no retry. Returns nil if the last request shared no connection. Another request may
+    /// have shown already that the source forbids sharing.
     mutating func askUnshared() -> TransferAction? {
-        guard !sources.states[sources.current].protocols.forbidsSharing else { return nil }
+        let plan = asking.plan
+        let couldShare = plan.url.scheme == .https && !plan.usesHTTP1 && !plan.isAlone
+        guard couldShare || !sources.states[sources.current].protocols.forbidsSharing else {
+            return nil
+        }
         sources.states[sources.current].protocols.forbidsSharing = true
         return askWithNewProtocols()
     }
