@@ -12,13 +12,13 @@ final class SimulatedObserver: TransferObserver, @unchecked Sendable {
 
     init(_ time: VirtualTime) { self.time = time }
 
-    func tell(_ job: TransferJob, _ event: TransferEvent) {
-        told[job.id, default: []].append(event)
-        time.tell("job \(job.id) tells \(SimulatedObserver.summary(of: event))")
+    func tell(_ download: Download, _ event: TransferEvent) {
+        told[download.id, default: []].append(event)
+        time.tell("job \(download.id) tells \(SimulatedObserver.summary(of: event))")
         if case .ended(let result) = event {
-            ends[job.id, default: []].append((time.now, result))
+            ends[download.id, default: []].append((time.now, result))
         }
-        run?.note(event, of: job.id)
+        run?.note(event, of: download.id)
     }
 
     func takeTurn() { run?.takeTurn() }

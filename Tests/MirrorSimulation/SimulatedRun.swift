@@ -90,7 +90,7 @@ final class SimulatedRun {
         overAt = time.now
         summary = machine.close(parts: machine.interrupted.map { _ in 0 }, at: time.now)
         time.tell("the run is over: \(summary.map { "\($0.outcomes)" } ?? "")")
-        inbox.post(.stop)
+        inbox.post { $0.stop() }
     }
 
     /// A step of a set has its target before it begins, and takes it only once.
@@ -108,12 +108,8 @@ final class SimulatedRun {
         }
     }
 
-    private func perform(_ action: RunAction) {
+    private func claim(_ action: RunAction) {
         switch action {
-        case .tell(let body): told.append(body)
-        case .read(let wishes):
-            let rows = wishes.map { KnownRow($0.position, story.row(of: $0.target)) }
-            machine.take(.found(rows), at: moment)
         case .claim(let wishes):
             noteClaims(wishes.map(\.position))
             let rows = wishes.map { KnownRow($0.position, try? story.ownRow(at: $0.position)) }
@@ -121,6 +117,18 @@ final class SimulatedRun {
         case .claimSet(let number, let positions):
             noteClaims(positions)
             machine.take(.setClaimed(number, positions), at: moment)
+        default: break
+        }
+    }
+
+    private func perform(_ action: RunAction) {
+        switch action {
+        case .tell(let body): told.append(body)
+        case .read(let wishes):
+            let rows = wishes.map { KnownRow($0.position, story.row(of: $0.target)) }
+            machine.take(.found(rows), at: moment)
+        // A run that is over would never let go of a target.
+        case .claim, .claimSet: if !machine.isOver { claim(action) }
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
             if isDenied { noteDenied(submissions) }
@@ -141,9 +149,13 @@ final class SimulatedRun {
         case .hurry: disk.hurry()
         case .discard(let names): for name in names { try? disk.parts.discard(part: name) }
         case .release(let position, _, _): releases[position, default: 0] += 1
-        case .pause(let positions): for job in positions { engine?.pause(job) }
+        case .pause(let positions):
+            // They were submitted by the actions before, and none has started yet.
+            submittedWhilePaused.removeAll(where: positions.contains)
+            for job in positions { engine?.pause(job) }
         case .resume(let positions): for job in positions { engine?.resume(job) }
         case .cancel(let positions, let discarding):
+            submittedWhileDenied.removeAll(where: positions.contains)
             engine?.cancel(positions, discardingPart: discarding)
         case .abandonPromotions: time.tell("the run does not wait for the disk")
         }

@@ -5,7 +5,6 @@
 final class SimulatedWire: Wire {
     /// One request under way.
     private final class Request {
-        let wire: WireRequest
         unowned let active: ActiveRequest
         let host: Int
         var answer: SimulatedAnswer?
@@ -19,8 +18,7 @@ final class SimulatedWire: Wire {
         /// What is to be told of it in the next `perform`.
         var waiting: [Step] = []
 
-        init(_ wire: WireRequest, _ active: ActiveRequest, host: Int) {
-            self.wire = wire
+        init(_ active: ActiveRequest, host: Int) {
             self.active = active
             self.host = host
         }
@@ -71,27 +69,27 @@ final class SimulatedWire: Wire {
     /// How many requests are under way.
     var count: Int { requests.count }
 
-    func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
-        guard let host = world.host(of: request.plan.url) else {
+    func prepare(_ active: ActiveRequest) throws(MirrorError) {
+        guard let host = world.host(of: active.plan.url) else {
             throw MirrorError(.internalError, "no such host in this simulation")
         }
-        requests[active.number] = Request(request, active, host: host)
-        watchCredentials(of: request, on: active)
+        requests[active.number] = Request(active, host: host)
+        watchCredentials(of: active)
     }
 
     /// Credentials stay behind at the first request to another origin, and do not come back.
-    private func watchCredentials(of request: WireRequest, on active: ActiveRequest) {
-        let (own, url) = ("\(active.id)", request.plan.url)
+    private func watchCredentials(of active: ActiveRequest) {
+        let (own, url) = ("\(active.id)", active.plan.url)
         let key = active.segment.map { "\(own)/\($0)" } ?? own
-        if url == request.source.url {
+        if url == active.source.url {
             departed.remove(key)
-        } else if url.origin != request.source.url.origin
+        } else if url.origin != active.source.url.origin
             || active.segment != nil && departed.contains(own)
         {
             departed.insert(key)
         }
-        if request.plan.carriesCredentials, departed.contains(key) {
-            leaks.append("\(key) takes the credentials of \(request.source.url) to \(url)")
+        if active.plan.carriesCredentials, departed.contains(key) {
+            leaks.append("\(key) takes the credentials of \(active.source.url) to \(url)")
         }
     }
 
@@ -103,7 +101,7 @@ final class SimulatedWire: Wire {
         mostAtHost[request.host] = max(mostAtHost[request.host] ?? 0, running[request.host] ?? 0)
         let host = world.hosts[request.host]
         time.tell(
-            "\(host.name) is asked for \(request.wire.plan.url.path) from \(request.wire.plan.offset) by \(active.id)/\(active.segment ?? -1)"
+            "\(host.name) is asked for \(request.active.plan.url.path) from \(request.active.plan.offset) by \(active.id)/\(active.segment ?? -1)"
         )
         switch host.character {
         case .nameless:
@@ -207,9 +205,9 @@ final class SimulatedWire: Wire {
     /// The connection for a request: one that is there where requests share connections, as libcurl
     /// 7.88 has it: over a mixed host also one of HTTP/1.1, on which others are under way.
     private func connect(_ request: Request, _ host: SimulatedHost) -> Connection {
-        let plan = request.wire.plan
+        let plan = request.active.plan
         let mayShare =
-            host.sharesConnections && !plan.usesHTTP1 && !request.wire.opensConnection
+            host.sharesConnections && !plan.usesHTTP1 && !request.active.isAlone
         if mayShare, let found = busy[request.host]?.first(where: { $0.users.count < 4 }) {
             return found
         }
@@ -244,7 +242,7 @@ final class SimulatedWire: Wire {
         )
         if mishap == .resetBeforeHead { return finish(request, SimulatedAnswer.lost) }
         let answer = world.answer(
-            to: owner(request).wire.plan, at: host,
+            to: owner(request).active.plan, at: host,
             isShared: request.connection?.speaksHTTP2 ?? false, mishap: mishap)
         request.answer = answer
         for line in answer.lines where !request.isOver {

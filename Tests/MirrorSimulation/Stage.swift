@@ -70,12 +70,12 @@ final class Stage {
             time.advance(to: min(time.next ?? .max, time.now.addingSaturated(max(0, wait))))
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
             if turnsInAMoment > 10_000 {
-                let left = engine.register.transfers.mapValues(\.state)
+                let left = engine.register.downloads.mapValues(\.state)
                 wrong.append("the loop turns without end at \(time.now) ms, with \(left)")
                 return
             }
             if time.now > Simulation.longest {
-                let left = engine.register.transfers.keys.sorted()
+                let left = engine.register.downloads.keys.sorted()
                 let words = run.machine.isOver ? "over" : "not over"
                 wrong.append("\(left) have not ended after \(time.now) ms, the run is \(words)")
                 return
@@ -134,19 +134,19 @@ final class Stage {
 
     /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
     private func checkNothingCouldStart(_ wait: Int64) {
-        guard wait > 0, !engine.throttle.limits.isPaused,
+        guard wait > 0,
             engine.register.dispatcher.placesInUse < story.configuration.jobs
         else { return }
         var held: [Host: Int] = [:]
         var waiting: [Host: Int] = [:]
-        for transfer in engine.register.transfers.values {
+        for transfer in engine.register.downloads.values {
             switch transfer.state {
-            case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.job.id }
+            case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.id }
             case .working, .reading, .exchanging, .joined:
                 held[transfer.nextHost, default: 0] += 1
                 // A further connection may have moved the transfer's place to another source.
                 guard transfer.segments != nil else { continue }
-                for source in transfer.job.sources { held[Host(source.url), default: 0] += 1 }
+                for source in transfer.sources { held[Host(source.url), default: 0] += 1 }
             case .waiting, .settling: break
             }
         }

@@ -163,14 +163,14 @@ extension Story {
     }
 
     /// The job of the step at a position, which is its number too.
-    func job(at position: Int) throws -> TransferJob? {
+    func job(at position: Int) throws -> Download? {
         guard let number = wish(of: roles[position].role) else { return nil }
         let resource = try resource(try Target(roles[position].target), number)
         var past: Step?
         if case .fetch = roles[position].role {
             past = step(resource.target, number, resource: 0, resource)
         }
-        return TransferJob(
+        return Download(
             id: position, target: resource.target,
             sources: resource.sources.map {
                 PreparedSource(url: $0.url, key: SourceKey($0.url), headers: [])

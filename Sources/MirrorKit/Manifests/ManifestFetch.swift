@@ -24,13 +24,13 @@ final class ManifestFetch: Sendable {
 
     private typealias Waiter = AsyncStream<TransferResult>.Continuation
 
-    /// The requests under way, by the ids of their jobs.
+    /// The requests under way, by the ids of their downloads.
     private final class Waiters: TransferObserver, Sendable {
         let all = Mutex<(last: Int, waiters: [Int: Waiter])>((0, [:]))
 
-        func tell(_ job: TransferJob, _ event: TransferEvent) {
+        func tell(_ download: Download, _ event: TransferEvent) {
             guard case .ended(let result) = event else { return }
-            all.withLock { $0.waiters.removeValue(forKey: job.id) }?.yield(result)
+            all.withLock { $0.waiters.removeValue(forKey: download.id) }?.yield(result)
         }
     }
 
@@ -73,12 +73,11 @@ final class ManifestFetch: Sendable {
             return all.last
         }
         let headers = accept.map { [(name: "Accept", value: $0)] } ?? []
-        loop.submit([
-            TransferJob(
-                id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
-                sources: [PreparedSource(url: url, key: key, headers: headers)], postBody: nil,
-                expectation: Expectation(), local: local, part: nil, priority: 0)
-        ])
+        let download = Download(
+            id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
+            sources: [PreparedSource(url: url, key: key, headers: headers)], postBody: nil,
+            expectation: Expectation(), local: local, part: nil, priority: 0)
+        loop.perform { $0.submit(download) }
         var ended: TransferResult?
         for await result in results {
             ended = result

@@ -96,9 +96,7 @@ final class Engine: Sendable {
     /// Blocks the calling thread until all steps of the run have ended. Throws if the system
     /// provides no more threads or descriptors.
     func carryOutSteps(of run: RunDriver) throws(MirrorError) {
-        let loop = try startedLoop()
-        runs.add(run)
-        loop.wake()
+        try startedLoop().perform { [runs] in runs.begin(run, on: $0) }
         run.waitUntilStepsEnded()
     }
 
@@ -126,38 +124,29 @@ final class Engine: Sendable {
 /// The register collects the events of transfers and passes them to the runs outside of libcurl's
 /// callbacks. It does so before another transfer begins, because a failure may end a run.
 final class RunRegister: TransferObserver, @unchecked Sendable {
-    // Sendable, because other threads use only `arrivals` and `last`.
-    private let arrivals = Mutex<[RunDriver]>([])
+    // Sendable, because other threads use only `last`.
     private let last = Atomic(-1)
     /// The runs by their numbers.
     private var runs: [Int: RunDriver] = [:]
-    private var engine: TransferEngine?
 
     /// The number for the next run.
     func nextNumber() -> Int { last.add(1, ordering: .relaxed).newValue }
 
-    /// The id of a step's transfer in the transfer loop: the run's number and the step's position.
-    static func job(of run: Int, position: Int) -> Int { run << 32 | position }
+    /// The id of a step's download: the run's number and the step's position.
+    static func id(of run: Int, position: Int) -> Int { run << 32 | position }
 
-    /// Adds a run. Its steps begin with the next turn of the transfer loop.
-    func add(_ run: RunDriver) { arrivals.withLock { $0.append(run) } }
+    /// Begins the steps of a run, on the thread of transfers.
+    func begin(_ run: RunDriver, on engine: TransferEngine) {
+        runs[run.number] = run
+        run.beginSteps(on: engine)
+    }
 
-    func begin(on engine: TransferEngine) { self.engine = engine }
-
-    func end() { engine = nil }
-
-    func tell(_ job: TransferJob, _ event: TransferEvent) {
-        // A run that has ended without waiting for its transfers is not in `runs` any more.
-        runs[job.id >> 32]?.note(event, of: job.id & 0xFFFF_FFFF)
+    func tell(_ download: Download, _ event: TransferEvent) {
+        // A run that has ended without waiting for its downloads is not in `runs` any more.
+        runs[download.id >> 32]?.note(event, of: download.id & 0xFFFF_FFFF)
     }
 
     func takeTurn() {
-        if let engine {
-            for run in arrivals.withLock({ $0.takeAll() }) {
-                runs[run.number] = run
-                run.beginSteps(on: engine)
-            }
-        }
         for run in runs.values {
             run.takeTurn()
             guard run.hasEndedSteps else { continue }
@@ -167,12 +156,4 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     }
 
     var timeToWait: Int64? { runs.values.lazy.compactMap(\.timeToWait).min() }
-}
-
-extension Array {
-    /// Removes and returns all elements.
-    fileprivate mutating func takeAll() -> [Element] {
-        defer { self = [] }
-        return self
-    }
 }

@@ -238,8 +238,8 @@ final class Execution: Sendable {
         Event(run: identifier, time: time, body: body, totals: totals)
     }
 
-    /// Makes the job for a transfer of the run.
-    func job(for submission: Submission, spending allowance: ByteAllowance?) -> TransferJob {
+    /// Makes the download of a step.
+    func download(for submission: Submission, spending allowance: ByteAllowance?) -> Download {
         let step = submission.step
         // Only an orphan's step has no resource, and such a step is a removal.
         guard let number = step.resource else {
@@ -247,8 +247,8 @@ final class Execution: Sendable {
         }
         let resource = plan.manifests[step.manifest].resources[number]
         let request = (credentials?.requests ?? prepared).request(for: resource)
-        return TransferJob(
-            id: RunRegister.job(of: self.number, position: submission.position),
+        return Download(
+            id: RunRegister.id(of: self.number, position: submission.position),
             target: step.target, sources: request.sources, postBody: request.body,
             expectation: Expectation(of: resource, replacing: submission.storedMediaType),
             local: step.local, part: step.part,

@@ -336,7 +336,8 @@ extension RunDriver {
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
             for submission in submissions {
-                transfers?.submit(execution.job(for: submission, spending: permission?.allowance))
+                transfers?.submit(
+                    execution.download(for: submission, spending: permission?.allowance))
             }
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
@@ -354,10 +355,10 @@ extension RunDriver {
             // A part that stays only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end): claims.release(position, target, end)
-        case .pause(let positions): for at in positions { transfers?.pause(job(at: at)) }
-        case .resume(let positions): for at in positions { transfers?.resume(job(at: at)) }
+        case .pause(let positions): for at in positions { transfers?.pause(download(at: at)) }
+        case .resume(let positions): for at in positions { transfers?.resume(download(at: at)) }
         case .cancel(let positions, let discarding):
-            transfers?.cancel(positions.map(job), discardingPart: discarding)
+            transfers?.cancel(positions.map(download), discardingPart: discarding)
         case .abandonPromotions: engine.promoter.abandonAtStop()
         }
     }
@@ -424,9 +425,9 @@ extension RunDriver {
         machine.take(.end(.error(.heldByCaller(held)), discardingParts: false), at: moment)
     }
 
-    /// The id of a step's transfer in the transfer loop.
-    private func job(at position: Int) -> Int {
-        RunRegister.job(of: execution.number, position: position)
+    /// The id of a step's download.
+    private func download(at position: Int) -> Int {
+        RunRegister.id(of: execution.number, position: position)
     }
 }
 

@@ -24,14 +24,14 @@ final class CurlWire: Wire {
             connections: configuration.jobs, shared: shared, signal: signal)
     }
 
-    func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
-        let multi = try multis.handle(for: request.plan)
+    func prepare(_ active: ActiveRequest) throws(MirrorError) {
+        let multi = try multis.handle(for: active.plan)
         let made =
             idle.popLast()
             ?? CurlRequest(
                 multi: multi, shared: shared,
                 publicAddressesOnly: settings.publicAddressesOnly)
-        made.prepare(request, for: active, in: multi, settings: settings)
+        made.prepare(active, in: multi, settings: settings)
         active.connection = made
     }
 
@@ -140,17 +140,14 @@ final class CurlRequest {
 
     /// Prepares the handle for a request.
     /// This object must outlive the request, because libcurl's callbacks hold no reference to it.
-    func prepare(
-        _ request: WireRequest, for active: ActiveRequest, in multi: MultiHandle,
-        settings: TransferSettings
-    ) {
+    func prepare(_ active: ActiveRequest, in multi: MultiHandle, settings: TransferSettings) {
         self.active = active
         self.multi = multi
-        isSecure = request.plan.url.scheme == .https
+        isSecure = active.plan.url.scheme == .https
         sendings = 0
         wasKeptBack = false
         waitsForConnection = false
-        sharedURL = request.mayShareConnection ? request.plan.url : nil
+        sharedURL = active.mayShareConnection ? active.plan.url : nil
         if !keepsSettings {
             easy.reset()
             settings.prepare(easy)
@@ -158,7 +155,7 @@ final class CurlRequest {
         }
         // A failed request may leave other options set, so only `end` sets the flag again.
         keepsSettings = false
-        isSettledByNext = settings.prepare(easy, for: request)
+        isSettledByNext = settings.prepare(easy, for: active)
     }
 
     /// Forgets the request after the multi handle has removed its handle.

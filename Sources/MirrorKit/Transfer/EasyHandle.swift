@@ -224,7 +224,7 @@ struct TransferSettings: Sendable {
     ///
     /// Returns whether the next request sets all these options again. If so, the handle needs no
     /// reset before that request.
-    func prepare(_ easy: EasyHandle, for request: WireRequest) -> Bool {
+    func prepare(_ easy: EasyHandle, for request: ActiveRequest) -> Bool {
         let (plan, source) = (request.plan, request.source)
         easy.set(url: plan.url)
         easy.set(
@@ -234,7 +234,7 @@ struct TransferSettings: Sendable {
         easy.set(
             CURLOPT_BUFFERSIZE,
             isShort ? min(bufferSize, TransferSettings.shortBufferSize) : bufferSize)
-        easy.set(CURLOPT_FRESH_CONNECT, request.opensConnection ? 1 : 0)
+        easy.set(CURLOPT_FRESH_CONNECT, request.isAlone ? 1 : 0)
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         easy.set(CURLOPT_PIPEWAIT, request.mayShareConnection ? 1 : 0)
         prepareFields(easy, plan: plan, source: source)

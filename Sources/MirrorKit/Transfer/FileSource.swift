@@ -124,7 +124,7 @@ extension FileSource {
                 count = try reading.asking { () throws(Errno) in
                     try read(file, into: buffer, at: offset, by: reading)
                 }
-                // If the transfer gave the reading up, it may have dropped the part.
+                // If the download gave the reading up, it may have dropped the part.
                 if reading.isGivenUp { break }
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -174,10 +174,10 @@ extension FileSource {
 
 /// One reading of a source file. Its own thread and the transfer thread share this object.
 final class FileReading: Sendable {
-    /// Unique among the readings of a loop. A job may have several readings, one after another.
+    /// Unique among the readings of a loop. A download may have several, one after another.
     let number: Int
-    /// The id of the job.
-    let id: Int
+    /// The download that reads the file.
+    let download: Download
     /// Bytes of one read. A file that is just fast enough brings one piece before it counts as
     /// stalled.
     let piece: Int
@@ -186,13 +186,13 @@ final class FileReading: Sendable {
     private let givenUp = Atomic(false)
 
     /// - Parameter stallTimeout: seconds.
-    init(number: Int, id: Int, stallTimeout: Int64) {
+    init(number: Int, of download: Download, stallTimeout: Int64) {
         self.number = number
-        self.id = id
+        self.download = download
         piece = Int(min(64, max(4, stallTimeout))) << 10
     }
 
-    /// Whether the transfer no longer waits for this reading.
+    /// Whether the download no longer waits for this reading.
     /// The reading then ends soon, if the system lets its current call return.
     var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
 
@@ -231,10 +231,10 @@ enum FileNews: Sendable {
 
 /// The readings of source files for transfers. Only the transfer thread calls this class.
 ///
-/// A transfer that waits for a reading is in the state `reading`. The result of a reading that has
+/// A download that waits for a reading is in the state `reading`. The result of a reading that has
 /// ended, or was given up, is ignored.
 final class FileReadings {
-    /// The readings under way, by the ids of their jobs.
+    /// The readings under way, by the ids of their downloads.
     /// A reading has stalled when it brought too few bytes for too long, which `stall` measures.
     private var running: [Int: (reading: FileReading, stall: StallClock)] = [:]
     private let threads: FileThreads
@@ -274,8 +274,8 @@ final class FileReadings {
     }
 
     /// Makes a thread look at a source file.
-    func look(at path: String, for transfer: Transfer) {
-        submit(for: transfer) { reading in
+    func look(at path: String, for download: Download) {
+        submit(for: download) { reading in
             do throws(ResponseError) {
                 return .found(
                     try reading.asking { () throws(ResponseError) in try FileSource(path: path) })
@@ -284,32 +284,32 @@ final class FileReadings {
     }
 
     /// Makes a thread copy a source file into a body's part, or into memory if there is no part.
-    func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
+    func copy(_ source: FileSource, into body: IncomingBody, for download: Download) {
         guard let file = body.file else {
-            return submit(for: transfer) { source.readAll(by: $0) }
+            return submit(for: download) { source.readAll(by: $0) }
         }
-        let (target, pipeline) = (transfer.job.target, body.pipeline)
-        submit(for: transfer) { reading in
+        let (target, pipeline) = (download.target, body.pipeline)
+        submit(for: download) { reading in
             pipeline.withDigests { source.copy(to: file, of: target, digests: &$0, by: reading) }
         }
     }
 
-    /// Ends the reading of a transfer. The transfer then waits for no thread.
-    /// Returns false if the transfer waits for another reading, or for no reading.
-    func ended(_ reading: FileReading, of transfer: Transfer) -> Bool {
-        guard case .reading(let current) = transfer.state, current === reading else {
+    /// Ends the reading of a download. The download then waits for no thread.
+    /// Returns false if the download waits for another reading, or for no reading.
+    func ended(_ reading: FileReading, of download: Download) -> Bool {
+        guard case .reading(let current) = download.state, current === reading else {
             return false
         }
-        running[transfer.job.id] = nil
-        transfer.state = .working
+        running[download.id] = nil
+        download.state = .working
         return true
     }
 
-    /// Gives a reading up, so that its transfer no longer waits for the file.
-    /// Returns false if the transfer does not wait for this reading.
+    /// Gives a reading up, so that its download no longer waits for the file.
+    /// Returns false if the download does not wait for this reading.
     @discardableResult
-    func giveUp(_ reading: FileReading, of transfer: Transfer) -> Bool {
-        guard ended(reading, of: transfer) else { return false }
+    func giveUp(_ reading: FileReading, of download: Download) -> Bool {
+        guard ended(reading, of: download) else { return false }
         threads.giveUp(reading)
         return true
     }
@@ -318,13 +318,13 @@ final class FileReadings {
     func stop() { threads.stop() }
 
     private func submit(
-        for transfer: Transfer, _ read: @escaping @Sendable (FileReading) -> FileNews
+        for download: Download, _ read: @escaping @Sendable (FileReading) -> FileNews
     ) {
         made += 1
         let reading = FileReading(
-            number: made, id: transfer.job.id, stallTimeout: stallTimeout)
-        running[reading.id] = (reading, StallClock(timeout: stallTimeout))
-        transfer.state = .reading(reading)
+            number: made, of: download, stallTimeout: stallTimeout)
+        running[download.id] = (reading, StallClock(timeout: stallTimeout))
+        download.state = .reading(reading)
         threads.submit(reading, read)
     }
 }
@@ -425,7 +425,9 @@ final class FileThreads: Sendable {
             defer { state.queue = [] }
             return state.queue
         }
-        for (reading, _) in refused { inbox.post(.file(reading, .failed(failure))) }
+        for (reading, _) in refused {
+            inbox.post { [failure] in $0.file(reading, .failed(failure)) }
+        }
     }
 
     private func run() {
@@ -434,7 +436,8 @@ final class FileThreads: Sendable {
             let (work, isStopping) = state.withLock { $0.takeWork() }
             if isStopping { return }
             guard let (reading, read) = work else { continue }
-            inbox.post(.file(reading, read(reading)))
+            let news = read(reading)
+            inbox.post { $0.file(reading, news) }
             let goesOn = state.withLock { state in
                 state.running.remove(reading.number)
                 return state.givenUp.remove(reading.number) == nil

@@ -91,13 +91,9 @@ final class HeadProbe {
         plan.cookie = question.redirection.cookie
         lastRequest += 1
         let active = ActiveRequest(
-            number: lastRequest, id: question.number, listener: self,
+            plan, to: question.source, number: lastRequest, id: question.number, listener: self,
             stall: StallClock(timeout: patience))
-        try wire.prepare(
-            WireRequest(
-                plan: plan, source: question.source, postBody: nil,
-                opensConnection: false),
-            for: active)
+        try wire.prepare(active)
         question.active = active
         question.head = nil
         question.end = .now.advanced(by: .seconds(patience))

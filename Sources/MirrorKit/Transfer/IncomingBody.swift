@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The bytes in hand of one transfer: in memory while they are few and young, otherwise in a part.
+/// The bytes in hand of one download: in memory while they are few and young, otherwise in a part.
 /// Only the transfer thread calls this class.
 final class IncomingBody {
     /// Maximum size of a body that stays in memory, in bytes.
@@ -20,18 +20,18 @@ final class IncomingBody {
     /// The response that brings the bytes. `nil` means that the bytes are those of a part.
     private let reception: Reception?
     /// The owner of this body, which outlives it.
-    private unowned let transfer: Transfer
+    private unowned let download: Download
     private let work: TransferWork
     private var writer: PartWriter?
     private let began: Int64
 
     private init(
-        _ reception: Reception?, identity: PartIdentity, of transfer: Transfer,
+        _ reception: Reception?, identity: PartIdentity, of download: Download,
         by work: TransferWork
     ) {
         self.reception = reception
         self.identity = identity
-        self.transfer = transfer
+        self.download = download
         self.work = work
         began = work.clock.monotonic()
     }
@@ -39,18 +39,18 @@ final class IncomingBody {
     /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
     /// first use. A small body that comes at once never needs them.
     convenience init(
-        _ reception: Reception, identity: PartIdentity, of transfer: Transfer,
+        _ reception: Reception, identity: PartIdentity, of download: Download,
         by work: TransferWork
     ) {
-        self.init(Optional(reception), identity: identity, of: transfer, by: work)
+        self.init(Optional(reception), identity: identity, of: download, by: work)
     }
 
     /// Makes a body for a part that is being read.
     convenience init(
-        _ record: PartRecord, pipeline: WritePipeline, of transfer: Transfer,
+        _ record: PartRecord, pipeline: WritePipeline, of download: Download,
         by work: TransferWork
     ) {
-        self.init(nil, identity: record.identity, of: transfer, by: work)
+        self.init(nil, identity: record.identity, of: download, by: work)
         self.record = record
         startedPipeline = pipeline
     }
@@ -58,9 +58,9 @@ final class IncomingBody {
     /// Makes a body that resumes a part, which was verified up to a length.
     convenience init(
         resuming record: PartRecord, file: PartFile, length: Int64, pipeline: WritePipeline,
-        of transfer: Transfer, by work: TransferWork
+        of download: Download, by work: TransferWork
     ) {
-        self.init(record, pipeline: pipeline, of: transfer, by: work)
+        self.init(record, pipeline: pipeline, of: download, by: work)
         writer = makeWriter(file, start: length)
         self.record.runs += 1
     }
@@ -68,7 +68,7 @@ final class IncomingBody {
     private func makeRecord() -> PartRecord {
         // A body without a reception is made from the row of a part, so it never needs another.
         guard let reception else { preconditionFailure("a part has its row") }
-        let (target, answer) = (transfer.job.target, reception.answer)
+        let (target, answer) = (download.target, reception.answer)
         var record = PartRecord(
             name: PartRecord.freshName(for: target, identity: identity), target: target,
             identity: identity, total: reception.total, provenance: answer.provenance,
@@ -79,12 +79,12 @@ final class IncomingBody {
     }
 
     private func makePipeline() -> WritePipeline {
-        var other = transfer.job.expectation.otherAlgorithm
+        var other = download.expectation.otherAlgorithm
         if let reception {
             other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
         }
         return work.makePipeline(
-            for: record, of: transfer.job, other: other, workers: work.workers)
+            for: record, of: download, other: other, workers: work.workers)
     }
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
@@ -175,7 +175,7 @@ final class IncomingBody {
 /// The pipeline made sha256 and one more digest while the bytes came in. The file is read again
 /// only for pieces without a digest of the whole, or for a third algorithm.
 struct BodyCheck: Sendable {
-    let job: TransferJob
+    let download: Download
     /// Digests that the server sent.
     let sent: [Digest]
     let inbox: TransferInbox
@@ -198,9 +198,9 @@ struct BodyCheck: Sendable {
             if digests.contains(where: { $0.algorithm == algorithm }) { return }
             digests.append(ByteHasher.digest(algorithm, of: bytes))
         }
-        for declared in job.expectation.digests { add(declared.algorithm) }
+        for declared in download.expectation.digests { add(declared.algorithm) }
         for digest in sent { add(digest.algorithm) }
-        var pieces = PieceCheck(job.expectation)
+        var pieces = PieceCheck(download.expectation)
         bytes.withUnsafeBytes { pieces.take($0) }
         return (digests, pieces.end())
     }
@@ -208,19 +208,19 @@ struct BodyCheck: Sendable {
     /// Checks bytes in memory, and posts the result to the inbox.
     func run(_ bytes: [UInt8]) {
         let found = judge(bytes)
-        inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
+        post(found.digests, piecesHold: found.piecesHold)
     }
 
     /// Checks bytes in a part after all of them have passed through its pipeline.
     /// Posts the result to the inbox.
     func run(_ file: PartFile, size: Int64, pipeline: WritePipeline) {
-        let (id, target, inbox) = (job.id, job.target, inbox)
         pipeline.submit { digests in
             // If bytes were lost, the pipeline has already reported the loss with its cause.
             guard !digests.isBroken, digests.length == size else {
                 let error = MirrorError(
-                    .internalError, "\(target): bytes of the part are not accounted for.")
-                return inbox.post(.broken(id, error))
+                    .internalError,
+                    "\(download.target): bytes of the part are not accounted for.")
+                return fail(error)
             }
             run(file, digests.snapshots())
         }
@@ -229,11 +229,10 @@ struct BodyCheck: Sendable {
     /// Checks bytes in a part whose running digests are known.
     private func run(_ file: PartFile, _ digests: [Digest]) {
         let made = Set(digests.map(\.algorithm))
-        let missing = Set(job.expectation.digests.map(\.algorithm)).subtracting(made)
-        var pieces = PieceCheck(job.expectation)
+        let missing = Set(download.expectation.digests.map(\.algorithm)).subtracting(made)
+        var pieces = PieceCheck(download.expectation)
         guard !missing.isEmpty || pieces.isNeeded else {
-            inbox.post(.hashed(job.id, digests, piecesHold: nil))
-            return
+            return post(digests, piecesHold: nil)
         }
         do throws(Errno) {
             var all = digests
@@ -244,10 +243,20 @@ struct BodyCheck: Sendable {
                 all.append(hasher.snapshot())
             }
             if pieces.isNeeded { try read(file) { pieces.take($0) } }
-            inbox.post(.hashed(job.id, all, piecesHold: pieces.end()))
+            post(all, piecesHold: pieces.end())
         } catch {
-            inbox.post(.broken(job.id, MirrorError(error, target: job.target)))
+            fail(MirrorError(error, target: download.target))
         }
+    }
+
+    private func post(_ digests: [Digest], piecesHold: Bool?) {
+        inbox.post { [download] engine in
+            engine.goOn(download) { engine.hashed(download, digests, piecesHold: piecesHold) }
+        }
+    }
+
+    private func fail(_ error: MirrorError) {
+        inbox.post { [download] engine in engine.broken(download, error) }
     }
 
     private func read(

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// Decides for how long no socket is read, and when a request must take no more bytes.
 ///
-/// Bytes are held back for three reasons: a rate limit, workers that are behind, and a pause of all
-/// transfers. The loop then reads from no socket, so the senders notice it through TCP.
+/// Bytes are held back for two reasons: a rate limit, and workers that are behind. The loop then
+/// reads from no socket, so the senders notice it through TCP.
 final class ReadingThrottle {
-    /// Maximum number of bytes of one transfer that may wait to be written and hashed.
+    /// Maximum number of bytes of one download that may wait to be written and hashed.
     static let backlogLimit = 4 << 20
 
     /// The limits on reading, with the bytes that count against them.
@@ -19,7 +19,7 @@ final class ReadingThrottle {
     private let clock: SystemClock
 
     init(_ configuration: Configuration, chunks: ChunkPool, clock: SystemClock) {
-        // At least two buffers fit for each transfer.
+        // At least two buffers fit for each download.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         rateLimit = configuration.rateLimit
         limits = ReadingLimits(
@@ -34,7 +34,7 @@ final class ReadingThrottle {
     /// - Parameter hasBacklog: whether more than `backlogLimit` bytes of one connection wait to be
     ///   written and hashed.
     func delay(hasBacklog: () -> Bool) -> Int64 {
-        limits.delay(isBehind: !limits.isPaused && isBehind(hasBacklog), now: clock.monotonic())
+        limits.delay(isBehind: isBehind(hasBacklog), now: clock.monotonic())
     }
 
     private func isBehind(_ hasBacklog: () -> Bool) -> Bool {
@@ -44,24 +44,24 @@ final class ReadingThrottle {
         return hasBacklog()
     }
 
-    /// Returns whether a transfer must take no more bytes now, and notes that bytes are held back.
+    /// Returns whether a download must take no more bytes now, and notes that bytes are held back.
     /// `backlog` is the number of bytes that wait for its pipeline. Each write of libcurl needs
     /// this check: libcurl reads up to a hundred times in a row from one socket.
-    func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
+    func mustHoldBack(_ download: Download, backlog: Int) -> Bool {
         guard
-            transfer.isPaused || backlog > Self.backlogLimit
+            download.isPaused || backlog > Self.backlogLimit
                 || chunks.bytesInUse > bufferLimit
-                || limits.isOverdrawn || limits.exceededTotal != nil || transfer.job.hasSpentAll
+                || limits.isOverdrawn || limits.exceededTotal != nil || download.hasSpentAll
         else { return false }
         limits.wasHeldBack = true
         return true
     }
 
     /// Counts received bytes of a body.
-    func count(_ bytes: Int, for transfer: Transfer) {
+    func count(_ bytes: Int, for download: Download) {
         limits.take(bytes)
-        transfer.job.allowance?.take(bytes)
-        transfer.cost.bytesReceived += Int64(bytes)
+        download.allowance?.take(bytes)
+        download.cost.bytesReceived += Int64(bytes)
     }
 
     /// Sets the rate that the limit has at this time of day.
@@ -81,7 +81,7 @@ final class ReadingThrottle {
     }
 }
 
-/// How many body bytes the transfers of a run may receive, and how many they received.
+/// How many body bytes the downloads of a run may receive, and how many they received.
 ///
 /// The loop checks the limit before each write of libcurl, so a connection exceeds it by at most
 /// one write. The thread of the run sets the limit, and decides what follows when it is reached.

@@ -4,8 +4,8 @@ internal import MirrorSystem
 /// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
 /// nothing itself.
 ///
-/// A transfer begins when a message submits its job. The dispatcher gives the job a place
-/// (`TransferRegister`), and the transfer starts. Its state machine asks for a request
+/// A download begins when it is submitted. The dispatcher gives it a place
+/// (`TransferRegister`), and the download starts. Its state machine asks for a request
 /// (TransferDriver.swift), which runs on the wire (`ActiveRequests`). The wire reports heads and
 /// bytes inside `perform` and `resume`. These reports change the state of their transfer, and never
 /// start or end a request. The engine passes the request's end to the state machine
@@ -24,7 +24,7 @@ final class TransferEngine {
         /// Returns the error that forbids a number of further bytes of a target.
         /// Returns nil to allow the bytes.
         let admit: @Sendable (Int64, Target) -> MirrorError?
-        /// `remembered`: how many transfers at once suited each host in earlier runs.
+        /// `remembered`: how many downloads at once suited each host in earlier runs.
         /// `remember`: receives the numbers of this run.
         var remembered: [Host: Int] = [:]
         var remember: @Sendable ([Host: Int]) -> Void = { _ in }
@@ -39,12 +39,12 @@ final class TransferEngine {
     let requests: ActiveRequests
     let throttle: ReadingThrottle
     let work: TransferWork
-    /// Maximum number of connections of one transfer.
+    /// Maximum number of connections of one download.
     /// `nil` means that the engine finds the number by measurement.
     let segmentLimit: Int?
-    /// The ids of the transfers that several connections may fetch.
+    /// The ids of the downloads that several connections may fetch.
     var segmented: Set<Int> = []
-    /// The ids of the transfers whose connections wait for a review.
+    /// The ids of the downloads whose connections wait for a review.
     var unreviewed: Set<Int> = []
     /// Measures the time since `paceSegments` last compared connections with received bytes.
     var paced = LoadMeter()
@@ -115,7 +115,7 @@ extension TransferEngine {
             exchange()
             reviewConnections()
             limitTotal()
-            // Requests that ended have freed places. Other transfers get them before the loop
+            // Requests that ended have freed places. Other downloads get them before the loop
             // waits.
             listen()
             startNext()
@@ -129,9 +129,9 @@ extension TransferEngine {
     }
 
     /// Whether a message has asked the engine to stop, and every transfer has ended.
-    private var isDone: Bool { isStopping && register.transfers.isEmpty }
+    private var isDone: Bool { isStopping && register.downloads.isEmpty }
 
-    /// Whether the engine is ending all transfers.
+    /// Whether the engine is ending all downloads.
     private var endsAll: Bool { isStopping || refusal != nil }
 
     /// Reads from and writes to sockets, and handles the requests that end.
@@ -159,9 +159,9 @@ extension TransferEngine {
     private func throttleDelay() -> Int64 {
         throttle.delay {
             requests.running.values.contains { active in
-                guard let transfer = register.transfers[active.id] else { return false }
-                let backlog = active.segment.flatMap { transfer.segments?.backlog(of: $0) }
-                return (backlog ?? transfer.body?.backlog ?? 0) > ReadingThrottle.backlogLimit
+                guard let download = active.download else { return false }
+                let backlog = active.segment.flatMap { download.segments?.backlog(of: $0) }
+                return (backlog ?? download.body?.backlog ?? 0) > ReadingThrottle.backlogLimit
             }
         }
     }
@@ -185,188 +185,179 @@ extension TransferEngine {
 extension TransferEngine {
     /// Handles all messages, and gives the observer a turn to act on the resulting events.
     private func listen() {
-        for message in surroundings.inbox.take() { take(message) }
+        for message in surroundings.inbox.take() { message(self) }
         surroundings.observer.takeTurn()
     }
 
-    private func take(_ message: TransferMessage) {
-        switch message {
-        case .submit(let jobs): for job in jobs { submit(job) }
-        case .pause(let id): pause(id)
-        case .resume(let id): resume(id)
-        case .pauseAll: throttle.limits.isPaused = true
-        case .resumeAll: throttle.limits.isPaused = false
-        case .cancel(let ids, let discardingPart):
-            cancel(ids, discardingPart: discardingPart)
-        case .cancelAll: cancelAll()
-        case .stop:
-            isStopping = true
-            cancelAll()
-        case .established(let id, let file, let length, let rangesBeyond):
-            goOn(id) { established($0, file: file, length: length, rangesBeyond: rangesBeyond) }
-        case .hashed(let id, let digests, let piecesHold):
-            goOn(id) { hashed($0, digests, piecesHold: piecesHold) }
-        case .segmentHeld(let id):
-            guard let transfer = register.transfers[id] else { return }
-            decide(transfer, transfer.segments?.segmentHeld())
-        case .settled(let id):
-            guard let transfer = register.transfers[id],
-                case .settling(let result) = transfer.state
-            else { return }
-            register.end(transfer, result)
-        case .renewed(let id, let source, let headers): renewed(id, source: source, headers)
-        // A stopped pipeline also sends this message for its waiting work.
-        case .broken(let id, let error): goOn(id) { failInMidst($0, error) }
-        case .file(let reading, let news): file(reading, news)
-        }
+    /// Ends all downloads, and makes `run` return when they have ended.
+    func stop() {
+        isStopping = true
+        for download in Array(register.downloads.values) { cancel(download, discardingPart: false) }
     }
 
-    /// Continues a transfer after a worker's message.
-    /// If the transfer was ended while the worker was busy, it ends now.
-    private func goOn(_ id: Int, _ next: (Transfer) -> Void) {
-        guard let transfer = register.transfers[id] else { return }
-        // The transfer has failed already, and only waits for its last milestone.
-        if case .settling = transfer.state { return }
-        if let ending = transfer.earlyResult { return finish(transfer, ending) }
-        next(transfer)
+    /// Continues a download after a worker's message.
+    /// If the download was ended while the worker was busy, it ends now.
+    func goOn(_ download: Download, _ next: () -> Void) {
+        if download.hasEnded { return }
+        // The download has failed already, and only waits for its last milestone.
+        if case .settling = download.state { return }
+        if let ending = download.earlyResult { return finish(download, ending) }
+        next()
     }
 
-    /// Adds a job to the queue.
-    func submit(_ job: TransferJob) {
-        let transfer = Transfer(job, stallTimeout: policy.stallTimeout)
-        register.insert(transfer)
+    /// Fails a download after a worker's failure. A stopped pipeline also reports its waiting work.
+    func broken(_ download: Download, _ error: MirrorError) {
+        goOn(download) { failInMidst(download, error) }
+    }
+
+    /// Reports the result of an ending download whose last milestone was logged.
+    func settled(_ download: Download) {
+        guard !download.hasEnded, case .settling(let result) = download.state else { return }
+        register.end(download, result)
+    }
+
+    /// Adds a download to the queue.
+    func submit(_ download: Download) {
+        download.stall = StallClock(timeout: policy.stallTimeout)
+        register.insert(download)
         if let refusal {
-            return register.end(transfer, .failed(refusal, transfer.cost))
+            return register.end(download, .failed(refusal, download.cost))
         }
-        if isStopping { return register.end(transfer, .cancelled(transfer.cost)) }
-        register.waitForPlace(transfer)
+        if isStopping { return register.end(download, .cancelled(download.cost)) }
+        register.waitForPlace(download)
     }
 
-    /// Requests no more bytes of a job until it is resumed.
-    /// A running job gives its place back if a later request can continue the download. Otherwise
-    /// it keeps the place.
+    /// Requests no more bytes of a download until it is resumed.
+    /// A running download gives its place back if a later request can continue the download.
+    /// Otherwise it keeps the place.
     func pause(_ id: Int) {
-        guard let transfer = register.transfers[id], !transfer.isPaused else { return }
-        transfer.isPaused = true
-        switch transfer.state {
+        guard let download = register.downloads[id], !download.isPaused else { return }
+        download.isPaused = true
+        switch download.state {
         case .queued, .waiting: register.dispatcher.remove(id)
         case .exchanging, .joined:
             requests.pause(id)
-            breakOff(transfer)
+            breakOff(download)
         case .working, .reading, .settling: break
         }
     }
 
-    /// Resumes a paused job.
+    /// Resumes a paused download.
     func resume(_ id: Int) {
-        guard let transfer = register.transfers[id], transfer.isPaused else { return }
-        transfer.isPaused = false
-        switch transfer.state {
+        guard let download = register.downloads[id], download.isPaused else { return }
+        download.isPaused = false
+        switch download.state {
         case .exchanging, .joined: requests.resume(id)
-        case .queued: register.waitForPlace(transfer)
+        case .queued: register.waitForPlace(download)
         case .waiting(let until): register.dispatcher.delay(id, until: until)
         case .working, .reading, .settling: break
         }
     }
 
     /// Handles the program's answer: other credentials for a source, or the reason for having none.
-    private func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
-        guard let transfer = register.transfers[id], case .waiting = transfer.state,
-            transfer.plan?.source == source
+    func renewed(_ download: Download, source: Int, _ headers: RenewedHeaders) {
+        guard !download.hasEnded, case .waiting = download.state, download.plan?.source == source
         else { return }
         let reason: String?
         switch headers {
         case .headers(let headers):
-            transfer.job = transfer.job.with(headers, for: source)
+            let old = download.sources[source]
+            download.sources[source] = PreparedSource(url: old.url, key: old.key, headers: headers)
             reason = nil
         case .none(let why): reason = why
         }
-        guard let action = transfer.machine?.renewed(without: reason) else { return }
-        register.dispatcher.remove(id)
-        act(action, transfer)
+        guard let action = download.machine?.renewed(without: reason) else { return }
+        register.dispatcher.remove(download.id)
+        act(action, download)
     }
 }
 
 // MARK: Starts
 
 extension TransferEngine {
-    /// Maximum number of transfers that start in one iteration. One start takes up to 0.06 ms.
+    /// Maximum number of downloads that start in one iteration. One start takes up to 0.06 ms.
     /// The limit lets handshakes and other requests under way go on.
     private static let mostAtATime = 4
 
-    /// Starts transfers that have places, up to `mostAtATime`.
+    /// Starts downloads that have places, up to `mostAtATime`.
     /// While more transfers could start, the dispatcher's `timeToWait` is 0.
     private func startNext() {
-        guard !throttle.limits.isPaused, !isStopping else { return }
+        if isStopping { return }
         for _ in 0..<Self.mostAtATime {
-            guard let transfer = register.nextToStart() else { return }
-            start(transfer)
+            guard let download = register.nextToStart() else { return }
+            start(download)
         }
     }
 
-    /// Wakes transfers whose waiting time is over.
+    /// Wakes downloads whose waiting time is over.
     private func wakeWaiting() {
-        guard !throttle.limits.isPaused else { return }
-        while let transfer = register.nextToWake() { decide(transfer) { $0.waited() } }
+        while let download = register.nextToWake() { decide(download) { $0.waited() } }
     }
 
-    private func start(_ transfer: Transfer) {
+    private func start(_ download: Download) {
         if let refusal {
-            register.end(transfer, .failed(refusal, transfer.cost))
-        } else if let plan = transfer.plan {
-            request(plan, for: transfer)
-        } else if let part = transfer.job.part, transfer.job.postBody == nil {
-            transfer.state = .working
-            transfer.body = work.establish(part, for: transfer)
+            register.end(download, .failed(refusal, download.cost))
+        } else if let plan = download.plan {
+            request(plan, for: download)
+        } else if let part = download.part, download.postBody == nil {
+            download.state = .working
+            download.body = work.establish(part, for: download)
         } else {
-            begin(transfer, part: nil)
+            begin(download, part: nil)
         }
     }
 
-    /// Begins the transfer after a worker has read and verified its part.
-    private func established(
-        _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    /// Begins the download after a worker has read and verified its part.
+    func established(
+        _ download: Download, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>] = []
     ) {
-        guard let record = transfer.job.part, let pipeline = transfer.body?.pipeline else { return }
-        transfer.body = nil
+        goOn(download) {
+            goOn(download, file: file, length: length, rangesBeyond: rangesBeyond)
+        }
+    }
+
+    private func goOn(
+        _ download: Download, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    ) {
+        guard let record = download.part, let pipeline = download.body?.pipeline else { return }
+        download.body = nil
         guard let file, length > 0 else {
             do { try work.parts.discard(part: record.name) } catch {
-                return fail(transfer, error)
+                return fail(download, error)
             }
-            return begin(transfer, part: nil)
+            return begin(download, part: nil)
         }
-        transfer.body = IncomingBody(
-            resuming: record, file: file, length: length, pipeline: pipeline, of: transfer,
+        download.body = IncomingBody(
+            resuming: record, file: file, length: length, pipeline: pipeline, of: download,
             by: work)
-        transfer.cost.bytesReused = length
-        if let total = transfer.job.expectation.size ?? record.total, length <= total {
+        download.cost.bytesReused = length
+        if let total = download.expectation.size ?? record.total, length <= total {
             let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
-            transfer.cost.bytesReused = plan.heldBytes
-            resumeSegments(plan, of: transfer)
+            download.cost.bytesReused = plan.heldBytes
+            resumeSegments(plan, of: download)
         }
-        begin(transfer, part: (record, length))
+        begin(download, part: (record, length))
     }
 
-    private func begin(_ transfer: Transfer, part: (record: PartRecord, length: Int64)?) {
-        let job = transfer.job
+    private func begin(_ download: Download, part: (record: PartRecord, length: Int64)?) {
         var machine = TransferMachine(
-            target: job.target,
-            sources: job.sources.map {
+            target: download.target,
+            sources: download.sources.map {
                 CandidateSource(
-                    url: $0.url, key: $0.key, mayRenewCredentials: job.renew != nil)
+                    url: $0.url, key: $0.key, mayRenewCredentials: download.renew != nil)
             },
-            isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
-            part: part, policy: policy, jitter: surroundings.jitter)
-        machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
+            isPost: download.postBody != nil, expectation: download.expectation,
+            local: download.local, part: part, policy: policy, jitter: surroundings.jitter)
+        machine.know(gapEnd: download.segments?.state.plan.gapEnd)
         let known = register.dispatcher.hostProtocols
         if !known.isEmpty {
-            for (position, source) in job.sources.enumerated() {
+            for (position, source) in download.sources.enumerated() {
                 if let protocols = known[Host(source.url)] { machine.know(protocols, of: position) }
             }
         }
         let action = machine.begin()
-        transfer.machine = consume machine
-        act(action, transfer)
+        download.machine = consume machine
+        act(action, download)
     }
 }
 
@@ -384,22 +375,21 @@ extension TransferEngine {
     /// Reviews transfers whose number of connections may change.
     private func reviewConnections() {
         paceSegments()
-        guard !throttle.limits.isPaused else { return }
         let ids = unreviewed
         unreviewed = []
         guard !endsAll else { return }
         for id in ids {
-            guard let transfer = register.transfers[id] else { continue }
-            decide(transfer, transfer.segments?.review())
+            guard let download = register.downloads[id] else { continue }
+            decide(download, download.segments?.review())
         }
     }
 
-    /// Ends all transfers when the run has received more bytes than its limit.
+    /// Ends all downloads when the run has received more bytes than its limit.
     private func limitTotal() {
         if !endsAll, let excess = throttle.excess { refuseAll(excess) }
     }
 
-    /// Checks running transfers four times a second.
+    /// Checks running downloads four times a second.
     private func tick() {
         let now = surroundings.clock.monotonic()
         let elapsed = ticked.elapsed(now: now)
@@ -411,9 +401,9 @@ extension TransferEngine {
         }
         defer { register.dispatcher.measure() }
         for active in requests.running.values {
-            guard let transfer = register.transfers[active.id], requests.isRunning(active)
+            guard let download = active.download, requests.isRunning(active)
             else { continue }
-            tick(active, of: transfer, now: now)
+            tick(active, of: download, now: now)
         }
         for reading in work.files.stalled(now: now) {
             stalled(reading)
@@ -423,29 +413,29 @@ extension TransferEngine {
         throttle.limits.wasHeldBack = false
     }
 
-    private func tick(_ active: ActiveRequest, of transfer: Transfer, now: Int64) {
+    private func tick(_ active: ActiveRequest, of download: Download, now: Int64) {
         do throws(MirrorError) {
             if let segment = active.segment {
-                try transfer.segments?.tick(segment, now: now)
+                try download.segments?.tick(segment, now: now)
             } else {
-                try transfer.body?.tick(now: now)
+                try download.body?.tick(now: now)
             }
-        } catch { return failInMidst(transfer, error) }
-        tellProgress(transfer, now: now)
+        } catch { return failInMidst(download, error) }
+        tellProgress(download, now: now)
         register.dispatcher.received(active.arrivedBytes, by: active.id)
         active.arrivedBytes = 0
         let time = requests.asking.elapsed
         if active.stall.hasStalled(at: time) || active.isOverdue(at: time) { stalled(active) }
     }
 
-    private func tellProgress(_ transfer: Transfer, now: Int64) {
-        guard transfer.body != nil else { return }
-        if transfer.isPaused || throttle.limits.isPaused { return transfer.meter.rest() }
-        let bytes = transfer.heldBytes
-        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
+    private func tellProgress(_ download: Download, now: Int64) {
+        guard download.body != nil else { return }
+        if download.isPaused { return download.meter.rest() }
+        let bytes = download.heldBytes
+        guard let rate = download.meter.read(length: bytes, now: now) else { return }
         register.report(
-            transfer,
+            download,
             .progress(
-                bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
+                bytes: bytes, size: download.machine?.reception?.total, bytesPerSecond: rate))
     }
 }

@@ -1,13 +1,13 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The further connections of a transfer: their requests, and the writers of their bytes.
+/// The further connections of a download: their requests, and the writers of their bytes.
 ///
-/// `SegmentSet` holds the state of all connections of the transfer, and decides what they do. A
-/// method returns an event that the whole transfer must handle, because such an event may end the
+/// `SegmentSet` holds the state of all connections of the download, and decides what they do. A
+/// method returns an event that the whole download must handle, because such an event may end the
 /// transfer together with these segments.
 final class TransferSegments {
-    /// An event that the transfer as a whole must handle.
+    /// An event that the download as a whole must handle.
     enum Event {
         /// An operation of mirror itself failed, for example a write.
         case failed(MirrorError)
@@ -25,12 +25,12 @@ final class TransferSegments {
     /// The writers of ended connections, until the part is known to hold all their bytes.
     private var endedWriters: [PartWriter] = []
     /// The owner of these segments, which outlives them.
-    private unowned let transfer: Transfer
+    private unowned let download: Download
     private unowned let engine: TransferEngine
 
-    init(_ state: SegmentSet, of transfer: Transfer, by engine: TransferEngine) {
+    init(_ state: SegmentSet, of download: Download, by engine: TransferEngine) {
         self.state = state
-        self.transfer = transfer
+        self.download = download
         self.engine = engine
     }
 
@@ -41,7 +41,7 @@ final class TransferSegments {
     /// Flushes bytes of a further connection, and of the body, that have waited too long.
     func tick(_ id: Int, now: Int64) throws(MirrorError) {
         writers[id]?.tick(now: now)
-        try transfer.body?.tick(now: now)
+        try download.body?.tick(now: now)
         advanceFront()
     }
 
@@ -49,7 +49,7 @@ final class TransferSegments {
     private func advanceFront() {
         // The own connection counts its bytes as they come. Its request begins at the length of the
         // body, so that length must not change before the response.
-        guard case .joined = transfer.state, let body = transfer.body else { return }
+        guard case .joined = download.state, let body = download.body else { return }
         // The front stops at bytes that were not read back yet. Otherwise the digest could cover
         // bytes that a disk only claimed to have written. Bytes of the own connection do not stop
         // the front, because their own pipeline reads them back.
@@ -76,9 +76,9 @@ extension TransferSegments {
     private func openWanted() throws(MirrorError) { while try openNext() {} }
 
     private func openNext() throws(MirrorError) -> Bool {
-        let sources = transfer.job.sources
-        guard let body = transfer.body,
-            let opening = transfer.machine?.opening(
+        let sources = download.sources
+        guard let body = download.body,
+            let opening = download.machine?.opening(
                 in: state,
                 isOpen: { engine.register.dispatcher.mayTakeExtra(at: Host(sources[$0].url)) })
         else { return false }
@@ -89,7 +89,7 @@ extension TransferSegments {
         guard takePlace(isOwn: ownPlace, at: opening.host) else { return false }
         let start = opening.assignment.start
         let pipeline = work.makePipeline(
-            for: body.record, of: transfer.job, from: start, isFurther: true, other: nil,
+            for: body.record, of: download, from: start, isFurther: true, other: nil,
             workers: work.workers)
         state.open(opening, extraPlace: ownPlace ? nil : opening.host)
         let writer = PartWriter(
@@ -99,18 +99,18 @@ extension TransferSegments {
         return true
     }
 
-    /// Takes a place for a further connection: the transfer's own place, or one beside it.
+    /// Takes a place for a further connection: the download's own place, or one beside it.
     private func takePlace(isOwn: Bool, at host: Host) -> Bool {
         guard isOwn else { return engine.register.dispatcher.takeExtra(at: host) }
-        let admission = engine.register.dispatcher.admit(transfer.job.id, to: host)
+        let admission = engine.register.dispatcher.admit(download.id, to: host)
         guard case .ask = admission else { return false }
         return true
     }
 
     /// Closes connections that are too many or do not help, opens wanted ones, and makes requests.
-    /// Returns the event that follows for the transfer, or nil if none follows.
+    /// Returns the event that follows for the download, or nil if none follows.
     func review() -> Event? {
-        guard transfer.isFetching, !transfer.isPaused else { return nil }
+        guard download.isFetching, !download.isPaused else { return nil }
         do throws(MirrorError) { try replaceConnections() } catch { return .failed(error) }
         return conclude()
     }
@@ -123,32 +123,32 @@ extension TransferSegments {
         advanceFront()
         try openWanted()
         if state.ownIsSuperseded {
-            if case .exchanging(let own) = transfer.state { engine.requests.breakOff(own) }
+            if case .exchanging(let own) = download.state { engine.requests.breakOff(own) }
             state.ownEnded(nil)
             join()
         }
         for id in state.superseded() {
             try close(id)
-            engine.unreviewed.insert(transfer.job.id)
+            engine.unreviewed.insert(download.id)
         }
         for id in state.helpers.keys where activeRequests[id] == nil { try ask(id) }
     }
 
     private func ask(_ id: Int) throws(MirrorError) {
         guard let plan = state.helpers[id]?.machine.plan else { return }
-        let isMultiplexed = state.isMultiplexed || transfer.plan?.usesHTTP1 == true
+        let isMultiplexed = state.isMultiplexed || download.plan?.usesHTTP1 == true
         let active: ActiveRequest
         do {
             active = try engine.requests.prepare(
-                plan, for: transfer, segment: id,
+                plan, for: download, segment: id,
                 stall: StallClock(timeout: engine.policy.stallTimeout),
                 isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
-            // The transfer does not require its further connections, so only this one ends.
+            // The download does not require its further connections, so only this one ends.
             state.refused(id)
             return try close(id)
         }
-        transfer.segmentRequests += 1
+        download.segmentRequests += 1
         activeRequests[id] = active
         engine.requests.wire.begin(active)
     }
@@ -157,12 +157,12 @@ extension TransferSegments {
 // MARK: Bytes, rates and responses
 
 extension TransferSegments {
-    /// Counts bytes that came for the transfer's own connection.
+    /// Counts bytes that came for the download's own connection.
     /// `taken` is the number of bytes that belong to this connection. `isCut` means that another
     /// connection has the next bytes, so this one is done.
     func ownArrived(_ count: Int) -> (taken: Int, isCut: Bool) {
         let (taken, isCut, passedOver) = state.arrived(count)
-        if passedOver { engine.unreviewed.insert(transfer.job.id) }
+        if passedOver { engine.unreviewed.insert(download.id) }
         return (taken, isCut)
     }
 
@@ -174,13 +174,13 @@ extension TransferSegments {
     /// - Parameter isHeldBack: whether anything other than the connections limits the bytes.
     func pace(isHeldBack: Bool, now: Int64) -> Bool {
         state.look(
-            bytes: transfer.cost.bytesReceived, isHeldBack: isHeldBack || transfer.isPaused,
+            bytes: download.cost.bytesReceived, isHeldBack: isHeldBack || download.isPaused,
             now: now)
     }
 }
 
 extension TransferSegments: ActiveRequest.Listener {
-    func began(_ active: ActiveRequest) { engine.requests.began(active, of: transfer) }
+    func began(_ active: ActiveRequest) { engine.requests.began(active, of: download) }
 
     func heldBack(_ active: ActiveRequest) { engine.requests.hold(active) }
 
@@ -188,7 +188,7 @@ extension TransferSegments: ActiveRequest.Listener {
 
     func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
         engine.requests.answered(head, on: active)
-        guard let id = active.segment, let helper = state.helpers[id], let body = transfer.body
+        guard let id = active.segment, let helper = state.helpers[id], let body = download.body
         else { return false }
         engine.register.dispatcher.answered(at: helper.host)
         let now = engine.work.clock.now()
@@ -198,7 +198,7 @@ extension TransferSegments: ActiveRequest.Listener {
             return false
         }
         let provenance = reception.answer.provenance
-        transfer.machine?.joined(by: provenance)
+        download.machine?.joined(by: provenance)
         if !body.record.provenances.contains(provenance) {
             do { try body.continue(total: nil, provenance: provenance) } catch {
                 active.find(.failedHere(error))
@@ -212,8 +212,8 @@ extension TransferSegments: ActiveRequest.Listener {
             return .stop
         }
         let throttle = engine.throttle
-        if throttle.mustHoldBack(transfer, backlog: writer.pipeline.backlog) { return .pause }
-        throttle.count(bytes.count, for: transfer)
+        if throttle.mustHoldBack(download, backlog: writer.pipeline.backlog) { return .pause }
+        throttle.count(bytes.count, for: download)
         let (taken, goesOn) = state.arrived(bytes.count, on: id)
         writer.append(
             UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)),
@@ -226,16 +226,16 @@ extension TransferSegments: ActiveRequest.Listener {
 // MARK: Ends
 
 extension TransferSegments {
-    /// Handles the end of the transfer's own connection.
+    /// Handles the end of the download's own connection.
     /// The connection ends at bytes that others fetch, with the end of its response, or by a
     /// failure.
     func ownEnded(_ failure: TransportFailure?) -> Event? {
-        state.ownEnded(failure, promisedEnd: transfer.machine?.reception?.end)
+        state.ownEnded(failure, promisedEnd: download.machine?.reception?.end)
         join()
         return conclude()
     }
 
-    /// Ends all connections: the transfer is paused, or its own response was refused amid its body.
+    /// Ends all connections: the download is paused, or its own response was refused amid its body.
     func breakOff(_ refusal: ResponseError? = nil) -> Event? {
         do throws(MirrorError) { for id in state.helpers.keys { try close(id) } } catch {
             return .failed(error)
@@ -246,24 +246,24 @@ extension TransferSegments {
     }
 
     private func join() {
-        transfer.state = .joined
-        transfer.body?.flush()
+        download.state = .joined
+        download.body?.flush()
         advanceFront()
-        engine.unreviewed.insert(transfer.job.id)
+        engine.unreviewed.insert(download.id)
     }
 
-    /// Ends the segments of a joined transfer if no further connection is left.
+    /// Ends the segments of a joined download if no further connection is left.
     /// Returns nil while a connection is left, or while the part does not hold all its bytes.
     private func conclude() -> Event? {
-        guard case .joined = transfer.state, state.helpers.isEmpty, let body = transfer.body else {
+        guard case .joined = download.state, state.helpers.isEmpty, let body = download.body else {
             return nil
         }
         endedWriters.removeAll(where: \.isHeld)
         guard endedWriters.isEmpty else { return nil }
         // The pipelines may have read back further bytes since the last call.
         advanceFront()
-        transfer.state = .working
-        transfer.machine?.know(gapEnd: state.plan.gapEnd)
+        download.state = .working
+        download.machine?.know(gapEnd: state.plan.gapEnd)
         return .concluded(state.conclusion, length: body.length)
     }
 
@@ -275,18 +275,18 @@ extension TransferSegments {
         switch active.finding {
         case .failedHere(let error): return .failed(error)
         case .judged(.changed(let refusal)):
-            if case .exchanging(let own) = transfer.state { engine.requests.breakOff(own) }
-            transfer.state = .working
+            if case .exchanging(let own) = download.state { engine.requests.breakOff(own) }
+            download.state = .working
             return .changed(refusal)
         case .judged(.follow) where move(id):
-            engine.unreviewed.insert(transfer.job.id)
+            engine.unreviewed.insert(download.id)
             return nil
         case .judged(let action): note(id, action, failure)
         case .refused, .acted, .exceeded, .cut, .misplaced, nil: note(id, nil, failure)
         }
         do throws(MirrorError) {
             try close(id)
-            engine.unreviewed.insert(transfer.job.id)
+            engine.unreviewed.insert(download.id)
             advanceFront()
             if state.pace.wanted > 1 { try openWanted() }
         } catch { return .failed(error) }
@@ -312,7 +312,7 @@ extension TransferSegments {
         else { return }
         if let protocols = found.protocols {
             engine.register.dispatcher.know(protocols, of: host)
-            transfer.machine?.know(protocols, of: found.source)
+            download.machine?.know(protocols, of: found.source)
         }
         if found.isCrowded { engine.register.dispatcher.refuseExtras(at: host) }
         // A wait that is too long would fail transfers that never requested more connections.
@@ -329,11 +329,11 @@ extension TransferSegments {
         // The bytes that count as fetched must equal the bytes that were written.
         if let end, writer.handedOver != end {
             throw MirrorError(
-                .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
+                .internalError, "\(download.target): bytes of a segment are not accounted for.")
         }
         writer.log()
-        let (id, inbox) = (transfer.job.id, engine.work.inbox)
-        writer.pipeline.submit { _ in inbox.post(.segmentHeld(id)) }
+        let (download, inbox) = (download, engine.work.inbox)
+        writer.pipeline.submit { _ in inbox.post { $0.segmentHeld(of: download) } }
     }
 
     /// Removes one further connection, releases its place, and ends its request.
@@ -354,7 +354,7 @@ extension TransferSegments {
 
     /// Advances the front after a pipeline has written the bytes of an ended connection.
     func segmentHeld() -> Event? {
-        guard transfer.isFetching else { return nil }
+        guard download.isFetching else { return nil }
         advanceFront()
         return conclude()
     }
@@ -378,42 +378,47 @@ extension TransferSegments {
     }
 }
 
-// MARK: The transfers that several connections fetch
+// MARK: The downloads that several connections fetch
 
-/// The segments of each transfer open and close its further connections. The number of connections is
-/// reviewed when bytes have come, a connection has ended, or the pace wants another number.
+/// The segments of each download open and close its further connections. The number of connections
+/// is reviewed when bytes have come, a connection has ended, or the pace wants another number.
 extension TransferEngine {
-    /// Prepares further connections when a body of the transfer's own connection begins.
-    /// The wire calls this method, so it must neither make nor end a request. Whenever a transfer
+    /// Prepares further connections when a body of the download's own connection begins.
+    /// The wire calls this method, so it must neither make nor end a request. Whenever a download
     /// asks again, its further connections have ended, and the part holds their bytes.
-    func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
-        guard let total = reception.total, let source = transfer.plan?.source else { return }
-        if let segments = transfer.segments, !segments.state.fits(reception) {
-            assert(segments.state.helpers.isEmpty, "a connection outlived its transfer's request")
-            transfer.segments = nil
+    func beginSegments(_ reception: Reception, of download: Download) throws(MirrorError) {
+        guard let total = reception.total, let source = download.plan?.source else { return }
+        if let segments = download.segments, !segments.state.fits(reception) {
+            assert(segments.state.helpers.isEmpty, "a connection outlived its download's request")
+            download.segments = nil
         }
-        if transfer.segments == nil,
+        if download.segments == nil,
             SegmentSet.mayDivide(missing: total - reception.offset, limit: segmentLimit),
-            transfer.machine?.segmentSources.isEmpty == false
+            download.machine?.segmentSources.isEmpty == false
         {
-            transfer.segments = makeSegments(
-                Segmentation(total: total, front: reception.offset), of: transfer)
+            download.segments = makeSegments(
+                Segmentation(total: total, front: reception.offset), of: download)
         }
-        guard let segments = transfer.segments else { return }
+        guard let segments = download.segments else { return }
         try segments.ownBegins(
             source: source, askedEnd: reception.end ?? total,
-            answerTime: register.dispatcher.timeAsked(transfer.job.id))
-        segmented.insert(transfer.job.id)
-        unreviewed.insert(transfer.job.id)
+            answerTime: register.dispatcher.timeAsked(download.id))
+        segmented.insert(download.id)
+        unreviewed.insert(download.id)
+    }
+
+    /// Goes on when a worker has written the bytes of a further connection.
+    func segmentHeld(of download: Download) {
+        if !download.hasEnded { decide(download, download.segments?.segmentHeld()) }
     }
 
     /// Prepares the segments of a resumed part that has verified ranges beyond its front.
-    func resumeSegments(_ plan: Segmentation, of transfer: Transfer) {
-        if plan.hasRangesBeyond { transfer.segments = makeSegments(plan, of: transfer) }
+    func resumeSegments(_ plan: Segmentation, of download: Download) {
+        if plan.hasRangesBeyond { download.segments = makeSegments(plan, of: download) }
     }
 
-    private func makeSegments(_ plan: Segmentation, of transfer: Transfer) -> TransferSegments {
-        TransferSegments(SegmentSet(plan, limit: segmentLimit), of: transfer, by: self)
+    private func makeSegments(_ plan: Segmentation, of download: Download) -> TransferSegments {
+        TransferSegments(SegmentSet(plan, limit: segmentLimit), of: download, by: self)
     }
 }
 
@@ -423,7 +428,7 @@ extension TransferEngine {
     /// Measures the rates of connections; called four times a second.
     func measureSegments(milliseconds: Int64) {
         for id in segmented {
-            guard let segments = register.transfers[id]?.segments else {
+            guard let segments = register.downloads[id]?.segments else {
                 segmented.remove(id)
                 continue
             }
@@ -436,7 +441,7 @@ extension TransferEngine {
     /// `nil` means that all numbers are settled.
     var timeToPace: Int64? {
         let isMeasured = segmented.contains {
-            register.transfers[$0]?.segments?.state.pace.isSettled == false
+            register.downloads[$0]?.segments?.state.pace.isSettled == false
         }
         guard isMeasured else { return nil }
         return max(0, SegmentPace.look - paced.elapsed(now: work.clock.monotonic()))
@@ -452,7 +457,7 @@ extension TransferEngine {
         let isBusy = paced.restart(now: now, busy: work.clock.threadBusy())
         for id in segmented {
             let isHeldBack = throttle.limits.wasHeldBack || isBusy
-            if register.transfers[id]?.segments?.pace(isHeldBack: isHeldBack, now: now) == true {
+            if register.downloads[id]?.segments?.pace(isHeldBack: isHeldBack, now: now) == true {
                 unreviewed.insert(id)
             }
         }

@@ -50,12 +50,11 @@ extension TransferWork {
     /// `start` is the offset in the part at which the bytes begin. `isFurther` says that the
     /// pipeline of another connection reads the bytes again.
     func makePipeline(
-        for record: PartRecord, of job: TransferJob, from start: Int64 = 0,
+        for record: PartRecord, of download: Download, from start: Int64 = 0,
         isFurther: Bool = false, other: DigestAlgorithm?, workers: any Workers
     ) -> WritePipeline {
-        let (id, parts, inbox, clock) = (job.id, parts, inbox, clock)
-        let (target, name) = (job.target, record.name)
-        let isReadAgain = isFurther || BodyCheck.readsAgain(job.expectation, other: other)
+        let (parts, inbox, clock, name) = (parts, inbox, clock, record.name)
+        let isReadAgain = isFurther || BodyCheck.readsAgain(download.expectation, other: other)
         let releasesPages =
             !isReadAgain && record.total ?? 0 > WritePipeline.largestInMemory
         return WritePipeline(
@@ -66,29 +65,27 @@ extension TransferWork {
             do throws(MirrorError) {
                 try digests.log(name, from: start, in: parts, now: now)
             } catch {
-                inbox.post(.broken(id, error))
+                inbox.post { $0.broken(download, error) }
             }
-        } onLoss: {
-            inbox.post(.broken(id, MirrorError($0, target: target)))
+        } onLoss: { loss in
+            inbox.post { $0.broken(download, MirrorError(loss, target: download.target)) }
         }
     }
 
     /// Makes a worker read a part, and find out how many of its bytes can be trusted.
-    /// The worker answers with the message `established`.
+    /// `TransferEngine.established` gets the result.
     ///
     /// Returns the body that stands for the part until then.
-    func establish(_ record: PartRecord, for transfer: Transfer) -> IncomingBody {
-        let other = transfer.job.expectation.otherAlgorithm
-        let pipeline = makePipeline(for: record, of: transfer.job, other: other, workers: workers)
-        let id = transfer.job.id
-        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
-        // The read does not run on the pipeline, because bytes for other transfers must be written
+    func establish(_ record: PartRecord, for download: Download) -> IncomingBody {
+        let other = download.expectation.otherAlgorithm
+        let pipeline = makePipeline(for: record, of: download, other: other, workers: workers)
+        let (parts, inbox, cancellation) = (parts, inbox, download.cancellation)
+        // The read does not run on the pipeline, because bytes for other downloads must be written
         // while a worker reads a large part.
         readers.submit {
             do {
                 guard let file = try parts.open(record) else {
-                    inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
-                    return
+                    return inbox.post { $0.established(download, file: nil, length: 0) }
                 }
                 // The mutex carries the noncopyable value to the pipeline, which takes it once.
                 let found: Mutex<TrustedPart?>
@@ -103,34 +100,37 @@ extension TransferWork {
                         rangesBeyond = part.rangesBeyond
                         digests.adopt(part)
                     }
-                    inbox.post(
-                        .established(id, file, length: digests.length, rangesBeyond: rangesBeyond))
+                    let length = digests.length
+                    inbox.post { [rangesBeyond] engine in
+                        engine.established(
+                            download, file: file, length: length, rangesBeyond: rangesBeyond)
+                    }
                 }
             } catch let error as MirrorError {
-                inbox.post(.broken(id, error))
+                inbox.post { $0.broken(download, error) }
             } catch {
-                inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
+                inbox.post { $0.established(download, file: nil, length: 0) }
             }
         }
-        return IncomingBody(record, pipeline: pipeline, of: transfer, by: self)
+        return IncomingBody(record, pipeline: pipeline, of: download, by: self)
     }
 
     /// Logs a milestone of all bytes that a body has passed to its pipeline.
-    func log(_ body: IncomingBody, of job: TransferJob) {
-        let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
+    func log(_ body: IncomingBody, of download: Download) {
+        let (name, parts, inbox, clock) = (body.record.name, parts, inbox, clock)
         body.pipeline.submit { digests in
             do throws(MirrorError) {
                 try digests.log(name, in: parts, now: clock.monotonic())
             } catch {
-                inbox.post(.broken(id, error))
+                inbox.post { $0.broken(download, error) }
             }
         }
     }
 
     /// Logs the last milestone of a body, after the work of the `pipelines` of further connections.
-    /// The message `settled` answers when all pipelines are done.
-    func settle(_ body: IncomingBody, of job: TransferJob, after pipelines: [WritePipeline]) {
-        let (id, name, parts, inbox, clock) = (job.id, body.record.name, parts, inbox, clock)
+    /// `TransferEngine.settled` is called when all pipelines are done.
+    func settle(_ body: IncomingBody, of download: Download, after pipelines: [WritePipeline]) {
+        let (name, parts, inbox, clock) = (body.record.name, parts, inbox, clock)
         // The pipeline that is done last sends the message.
         let left = Mutex(pipelines.count + 1)
         let done = { @Sendable in
@@ -138,7 +138,7 @@ extension TransferWork {
                 left -= 1
                 return left == 0
             }
-            if isLast { inbox.post(.settled(id)) }
+            if isLast { inbox.post { $0.settled(download) } }
         }
         for pipeline in pipelines { pipeline.submit { _ in done() } }
         body.pipeline.submit { digests in
@@ -152,52 +152,50 @@ extension TransferWork {
 extension TransferEngine {
     /// Handles the result of a thread that reads a source file.
     func file(_ reading: FileReading, _ news: FileNews) {
-        guard let transfer = register.transfers[reading.id],
-            work.files.ended(reading, of: transfer)
-        else { return }
+        let download = reading.download
+        guard work.files.ended(reading, of: download) else { return }
         switch news {
-        case .found(let source): found(source, for: transfer)
+        case .found(let source): found(source, for: download)
         case .copied(let memory, let length):
-            copied(memory, length: length, for: transfer)
-        case .refused(let refusal): decide(transfer) { $0.refused(refusal) }
-        case .failed(let failure): fileInterrupted(transfer, failure)
-        case .broken(let error): failInMidst(transfer, error)
+            copied(memory, length: length, for: download)
+        case .refused(let refusal): decide(download) { $0.refused(refusal) }
+        case .failed(let failure): fileInterrupted(download, failure)
+        case .broken(let error): failInMidst(download, error)
         }
     }
 
     /// Handles a reading of which too few bytes came for too long.
     func stalled(_ reading: FileReading) {
-        guard let transfer = register.transfers[reading.id],
-            work.files.giveUp(reading, of: transfer)
-        else { return }
-        fileInterrupted(transfer, .stalled(seconds: work.files.stallTimeout))
+        let download = reading.download
+        guard work.files.giveUp(reading, of: download) else { return }
+        fileInterrupted(download, .stalled(seconds: work.files.stallTimeout))
     }
 
     /// Evaluates the file like a server's response. If its bytes are wanted, a thread copies them.
-    private func found(_ source: FileSource, for transfer: Transfer) {
-        guard let plan = transfer.plan else { return }
-        register.dispatcher.answered(transfer.job.id)
+    private func found(_ source: FileSource, for download: Download) {
+        guard let plan = download.plan else { return }
+        register.dispatcher.answered(download.id)
         let now = work.clock.now()
-        guard let action = transfer.machine?.answered(source.answer(to: plan, at: now), at: now)
+        guard let action = download.machine?.answered(source.answer(to: plan, at: now), at: now)
         else {
             return
         }
         guard case .receive(let reception) = action.next else {
-            return act(action, transfer)
+            return act(action, download)
         }
         do {
-            try receive(reception, action: action, transfer)
+            try receive(reception, action: action, download)
             if source.size > IncomingBody.memoryLimit {
-                try transfer.body?.spill(now: work.clock.monotonic())
+                try download.body?.spill(now: work.clock.monotonic())
             }
-        } catch { return fail(transfer, error) }
-        guard let body = transfer.body else { return }
-        work.files.copy(source, into: body, for: transfer)
+        } catch { return fail(download, error) }
+        guard let body = download.body else { return }
+        work.files.copy(source, into: body, for: download)
     }
 
     /// Adds copied bytes of a source file that are in memory to the body, and ends the body.
-    private func copied(_ memory: [UInt8]?, length: Int64, for transfer: Transfer) {
-        guard let body = transfer.body else { return }
+    private func copied(_ memory: [UInt8]?, length: Int64, for download: Download) {
+        guard let body = download.body else { return }
         do {
             if let memory {
                 let now = work.clock.monotonic()
@@ -210,20 +208,20 @@ extension TransferEngine {
             } else {
                 body.adopt(copied: length)
             }
-        } catch { return fail(transfer, error) }
+        } catch { return fail(download, error) }
         let length = body.length
-        decide(transfer) { $0.bodyEnded(length: length) }
+        decide(download) { $0.bodyEnded(length: length) }
     }
 
     /// Handles a source file that changed, or was not read to its end.
     /// None of its bytes may be used. Bytes of an earlier source stay if no byte of the file was
     /// asked for.
-    private func fileInterrupted(_ transfer: Transfer, _ failure: TransportFailure) {
-        if transfer.machine?.reception != nil, transfer.body?.file != nil {
-            do { try transfer.drop() } catch { return fail(transfer, error) }
+    private func fileInterrupted(_ download: Download, _ failure: TransportFailure) {
+        if download.machine?.reception != nil, download.body?.file != nil {
+            do { try download.drop() } catch { return fail(download, error) }
         }
-        let length = transfer.body?.length
-        register.know(hostsOf: transfer)
-        decide(transfer) { $0.interrupted(failure, length: length) }
+        let length = download.body?.length
+        register.know(hostsOf: download)
+        decide(download) { $0.interrupted(failure, length: length) }
     }
 }

@@ -7,8 +7,8 @@ internal import MirrorSystem
 /// `resume`, and no request may be made or ended there. `CurlWire` sends requests to servers. A
 /// simulation has another wire, with a simulated clock.
 protocol Wire: AnyObject {
-    /// Prepares a request, and attaches it to an active request. Throws if no request can be made.
-    func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError)
+    /// Prepares a request. Throws if no request can be made.
+    func prepare(_ active: ActiveRequest) throws(MirrorError)
     /// Starts the prepared request.
     func begin(_ active: ActiveRequest)
     /// Ends the request in any state; its active request receives no further call.
@@ -29,21 +29,6 @@ protocol Wire: AnyObject {
     func networkHasReturned() -> Bool
     /// Waits until a request can continue, a message arrives, or the time is over.
     func wait(milliseconds: Int64)
-}
-
-/// The contents of one request, for the wire.
-struct WireRequest {
-    let plan: RequestPlan
-    let source: PreparedSource
-    /// The body of a POST. `nil` means that the request is a GET.
-    let postBody: [UInt8]?
-    /// Whether the request must not share a connection.
-    let opensConnection: Bool
-
-    /// Whether the request may share a connection of HTTP/2.
-    var mayShareConnection: Bool {
-        !opensConnection && plan.url.scheme == .https && !plan.usesHTTP1
-    }
 }
 
 /// How a request ended.
@@ -96,7 +81,7 @@ final class ActiveRequest {
     enum Finding {
         /// The head or the trailer cannot be trusted.
         case refused(ResponseError)
-        /// The head decides without a body: the transfer carries out this action.
+        /// The head decides without a body: the download carries out this action.
         case acted(TransferAction)
         /// The head decides without a body: the further connection carries out this action.
         case judged(SegmentMachine.Action)
@@ -112,8 +97,14 @@ final class ActiveRequest {
 
     /// Unique in the run.
     let number: Int
-    /// The id of the transfer's job.
+    /// The id of the download, or of another owner.
     let id: Int
+    /// The download that the request belongs to. `nil` if the request fetches nothing.
+    let download: Download?
+    let plan: RequestPlan
+    let source: PreparedSource
+    /// Whether the request must not share a connection.
+    let isAlone: Bool
     unowned let listener: any Listener
     /// The wire's own object for the request, attached while the request runs.
     var connection: AnyObject?
@@ -145,9 +136,9 @@ final class ActiveRequest {
     var arrivedBytes = 0
     /// Whether libcurl holds bytes of the request until the loop resumes it.
     var isHeldBack = false
-    /// The id of the request's further connection. `nil` means the transfer's own connection.
+    /// The id of the request's further connection. `nil` means the download's own connection.
     let segment: Int?
-    /// Measures whether too few bytes come for too long, for the transfer or for a further
+    /// Measures whether too few bytes come for too long, for the download or for a further
     /// connection.
     var stall: StallClock
     /// The result that its callbacks found, if they found one.
@@ -158,13 +149,27 @@ final class ActiveRequest {
     private(set) var sharesConnection = false
 
     init(
-        number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
+        _ plan: RequestPlan, to source: PreparedSource, number: Int, id: Int,
+        of download: Download? = nil, segment: Int? = nil, isAlone: Bool = false,
+        listener: any Listener, stall: StallClock
     ) {
+        self.plan = plan
+        self.source = source
         self.number = number
         self.id = id
+        self.download = download
         self.segment = segment
+        self.isAlone = isAlone || plan.isAlone
         self.stall = stall
         self.listener = listener
+    }
+
+    /// The body of a POST. `nil` means that the request is a GET.
+    var postBody: [UInt8]? { download?.postBody }
+
+    /// Whether the request may share a connection of HTTP/2.
+    var mayShareConnection: Bool {
+        !isAlone && plan.url.scheme == .https && !plan.usesHTTP1
     }
 
     /// Whether the final head came.
@@ -315,24 +320,21 @@ final class ActiveRequests {
     /// Reads the clock for the stall clocks. `hasAsked` says whether sockets were read until now.
     func look(now: Int64, hasAsked: Bool) { asking.look(now: now, hasAsked: hasAsked) }
 
-    /// Prepares a request of a transfer's own connection or of a further connection.
+    /// Prepares a request of a download's own connection or of a further connection.
     ///
     /// - Parameters:
-    ///   - segment: the id of the further connection. `nil` means the transfer's own connection.
+    ///   - segment: the id of the further connection. `nil` means the download's own connection.
     ///   - isAlone: whether the request must not share a connection.
     ///   - listener: receives what the wire reports.
     func prepare(
-        _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, stall: StallClock,
+        _ plan: RequestPlan, for download: Download, segment: Int? = nil, stall: StallClock,
         isAlone: Bool = false, listener: any ActiveRequest.Listener
     ) throws(MirrorError) -> ActiveRequest {
         made += 1
         let active = ActiveRequest(
-            number: made, id: transfer.job.id, segment: segment, listener: listener, stall: stall)
-        try wire.prepare(
-            WireRequest(
-                plan: plan, source: transfer.job.sources[plan.source],
-                postBody: transfer.job.postBody, opensConnection: isAlone || plan.isAlone),
-            for: active)
+            plan, to: download.sources[plan.source], number: made, id: download.id, of: download,
+            segment: segment, isAlone: isAlone, listener: listener, stall: stall)
+        try wire.prepare(active)
         running[active.number] = active
         return active
     }
@@ -341,10 +343,10 @@ final class ActiveRequests {
     func breakOff(_ active: ActiveRequest) {
         wire.end(active)
         running[active.number] = nil
-        guard active.segment == nil, let transfer = register.transfers[active.id] else { return }
-        transfer.state = .working
+        guard active.segment == nil, let download = active.download else { return }
+        download.state = .working
         active.stall.end(at: asking.elapsed)
-        transfer.stall = active.stall
+        download.stall = active.stall
     }
 }
 
@@ -352,8 +354,8 @@ final class ActiveRequests {
 
 extension ActiveRequests {
     /// Starts the stall clock of a request that is now connected.
-    func began(_ active: ActiveRequest, of transfer: Transfer) {
-        if !transfer.isPaused { active.stall.begin(at: asking.elapsed) }
+    func began(_ active: ActiveRequest, of download: Download) {
+        if !download.isPaused { active.stall.begin(at: asking.elapsed) }
     }
 
     /// Notes a head. If its status shows an overloaded host, the dispatcher backs off.
@@ -371,11 +373,11 @@ extension ActiveRequests {
     func takeMisplaced() -> [ActiveRequest] {
         guard !misplaced.isEmpty else { return [] }
         defer { misplaced = [] }
-        let hosts = Set(misplaced.compactMap { register.transfers[$0.id]?.nextHost })
+        let hosts = Set(misplaced.compactMap { $0.download?.nextHost })
         return running.values.filter { active in
             if active.isMisplaced { return true }
             guard active.sharesConnection, active.version == nil,
-                let host = register.transfers[active.id]?.nextHost
+                let host = active.download?.nextHost
             else { return false }
             return hosts.contains(host)
         }
@@ -388,7 +390,7 @@ extension ActiveRequests {
 // MARK: Pauses
 
 extension ActiveRequests {
-    /// Stops the stall clocks of a transfer. A running request notices the pause when its next
+    /// Stops the stall clocks of a download. A running request notices the pause when its next
     /// bytes come.
     func pause(_ id: Int) {
         for active in running.values where active.id == id {
@@ -396,7 +398,7 @@ extension ActiveRequests {
         }
     }
 
-    /// Starts the stall clocks of a transfer again. The loop resumes the requests.
+    /// Starts the stall clocks of a download again. The loop resumes the requests.
     func resume(_ id: Int) {
         for active in running.values where active.id == id {
             active.stall.reset()
@@ -426,10 +428,10 @@ extension ActiveRequests {
         return wire.resume(active)
     }
 
-    /// Whether a held-back request still runs, and its transfer may receive more bytes.
+    /// Whether a held-back request still runs, and its download may receive more bytes.
     private func mayGoOn(_ active: ActiveRequest) -> Bool {
-        guard active.isHeldBack, isRunning(active), let transfer = register.transfers[active.id]
+        guard active.isHeldBack, isRunning(active), let download = active.download
         else { return false }
-        return !transfer.isPaused && !transfer.job.hasSpentAll
+        return !download.isPaused && !download.hasSpentAll
     }
 }

@@ -209,9 +209,9 @@ extension WritePipeline {
 
     /// Releases older pages of a large file after the bytes up to an offset were hashed.
     ///
-    /// Released pages are the next ones that take new bytes. If the disk keeps up, a large file uses
-    /// some 32 MiB of memory. Without the release it would take as much memory from other uses as the
-    /// file is long.
+    /// Released pages are the next ones that take new bytes. If the disk keeps up, a large file
+    /// uses some 32 MiB of memory. Without the release it would take as much memory from other uses
+    /// as the file is long.
     private func releasePages(upTo end: Int64, of file: PartFile) {
         let old = end - WritePipeline.releaseLag
         guard releasesPages else { return }
@@ -382,7 +382,7 @@ final class Chunk: @unchecked Sendable {
     fileprivate func clear() { count = 0 }
 }
 
-/// Reusable buffers, so that a transfer allocates nothing while it runs.
+/// Reusable buffers, so that a download allocates nothing while it runs.
 final class ChunkPool: Sendable {
     private let state = Mutex<(free: [Chunk], inUse: Int)>(([], 0))
     private let capacity: Int

@@ -1,12 +1,8 @@
-/// Limits on reading: a rate for all transfers together, a total for the run, and pauses.
+/// Limits on reading: a rate for all transfers together, and a total for the run.
 package struct ReadingLimits: Sendable {
     /// For how many milliseconds the loop reads no socket while workers are behind.
     static let breath: Int64 = 2
-    /// For how many milliseconds the loop reads no socket before it checks a pause again.
-    static let pause: Int64 = 1000
 
-    /// Whether the whole run is paused.
-    package var isPaused = false
     /// Whether more connections would bring no more bytes.
     ///
     /// mirror held bytes back lately, or they came as fast as mirror can process them.
@@ -49,7 +45,6 @@ package struct ReadingLimits: Sendable {
     ///
     /// - Parameter isBehind: whether received bytes should be written before more are read.
     package mutating func delay(isBehind: Bool, now: Int64) -> Int64 {
-        if isPaused { return ReadingLimits.pause }
         if isBehind { return ReadingLimits.breath }
         return bucket?.delay(now: now) ?? 0
     }

@@ -38,9 +38,10 @@ import Testing
     /// Each algorithm once: that of the manifest, that of the server, and sha256 always.
     @Test func bytesInMemoryAreDigestedOnce() throws {
         let expectation = Expectation(digests: [Self.digest(.sha512), Self.digest(.sha256)])
-        let job = try TransferJob.fetching("http://a/b", expectation: expectation)
+        let job = try Download.fetching("http://a/b", expectation: expectation)
         let check = BodyCheck(
-            job: job, sent: [Self.digest(.sha512), Self.digest(.md5)], inbox: try TransferInbox())
+            download: job, sent: [Self.digest(.sha512), Self.digest(.md5)],
+            inbox: try TransferInbox())
         let found = check.judge(Self.bytes)
         #expect(found.piecesHold == nil)
         #expect(found.digests.count == 3)

@@ -22,7 +22,7 @@ import Testing
 
     /// Runs jobs to their ends; returns how many transfers at once suited the hosts.
     private func learned(
-        _ jobs: [TransferJob], _ adapt: (inout Configuration) -> Void = { _ in }
+        _ jobs: [Download], _ adapt: (inout Configuration) -> Void = { _ in }
     ) async throws -> [Int] {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
@@ -75,7 +75,7 @@ private struct EndObserver: TransferObserver {
 
     init(_ ends: AsyncStream<Int>.Continuation) { self.ends = ends }
 
-    func tell(_ job: TransferJob, _ event: TransferEvent) {
-        if case .ended = event { ends.yield(job.id) }
+    func tell(_ download: Download, _ event: TransferEvent) {
+        if case .ended = event { ends.yield(download.id) }
     }
 }

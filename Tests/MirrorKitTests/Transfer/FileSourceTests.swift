@@ -23,7 +23,7 @@ import Testing
     @Test func anUntouchedFileHasNotChanged() throws {
         defer { folder.remove() }
         let source = try FileSource(path: path)
-        #expect(bytes(of: source) == Array("bytes".utf8))
+        #expect(try bytes(of: source) == Array("bytes".utf8))
     }
 
     @Test func bytesOfTheSameSizeAreAChange() throws {
@@ -34,7 +34,7 @@ import Testing
         repeat {
             try folder.write("source", Array("other".utf8))
         } while changed == before
-        guard case .failed(let failure) = news(of: source) else {
+        guard case .failed(let failure) = try news(of: source) else {
             Issue.record("It was not noticed.")
             return
         }
@@ -48,15 +48,16 @@ import Testing
         repeat {
             chmod(path, 0o600)
         } while changed == before
-        #expect(bytes(of: source) == nil)
+        #expect(try bytes(of: source) == nil)
     }
 
-    private func news(of source: FileSource) -> FileNews {
-        source.readAll(by: FileReading(number: 1, id: 1, stallTimeout: 30))
+    private func news(of source: FileSource) throws -> FileNews {
+        let download = try Download.fetching("file:///f")
+        return source.readAll(by: FileReading(number: 1, of: download, stallTimeout: 30))
     }
 
-    private func bytes(of source: FileSource) -> [UInt8]? {
-        guard case .copied(let memory, length: _) = news(of: source) else { return nil }
+    private func bytes(of source: FileSource) throws -> [UInt8]? {
+        guard case .copied(let memory, length: _) = try news(of: source) else { return nil }
         return memory
     }
 

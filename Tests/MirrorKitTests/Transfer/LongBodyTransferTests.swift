@@ -13,7 +13,7 @@ import Testing
     private let long = TestBytes.make(9 << 20, seed: 21)
     private let short = TestBytes.make(40_000, seed: 22)
 
-    private func job(_ url: String, _ name: String, id: Int, size: Int) throws -> TransferJob {
+    private func job(_ url: String, _ name: String, id: Int, size: Int) throws -> Download {
         let expectation = Expectation(size: Int64(size))
         return try .fetching(
             url + "/" + name, id: id, target: "Caches/\(name)", expectation: expectation)
@@ -25,7 +25,7 @@ import Testing
         let nginx = try Nginx()
         defer { nginx.stop() }
         let rig = try TransferRig { $0.certificateAuthorities = nginx.certificate }
-        var jobs: [TransferJob] = []
+        var jobs: [Download] = []
         for id in 0..<600 {
             let isLong = id < 3
             let name = "\(isLong ? "long" : "short")\(id)"

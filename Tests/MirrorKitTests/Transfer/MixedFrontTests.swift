@@ -31,7 +31,7 @@ struct MixedFrontTests {
         defer { front.stop() }
         try front.balance(firstSpeaksHTTP2: firstSpeaksHTTP2)
         let rig = try TransferRig { $0.certificateAuthorities = front.certificate }
-        var jobs: [TransferJob] = []
+        var jobs: [Download] = []
         for id in 0..<300 {
             try front.put("\(id)", TestBytes.make(3000, seed: UInt64(id)))
             jobs.append(try .fetching(front.url + "/\(id)", id: id, target: "Caches/\(id)"))
@@ -136,7 +136,7 @@ struct OddOriginTests {
         let origin = try OddOrigin(demand: version)
         defer { origin.stop() }
         let rig = try TransferRig { $0.certificateAuthorities = origin.certificate }
-        let job = try TransferJob.fetching(origin.url(.ended, "a"), id: 0, target: "Caches/a")
+        let job = try Download.fetching(origin.url(.ended, "a"), id: 0, target: "Caches/a")
         let error = try #require(await rig.run(job)?.error)
         #expect(error.code == .tlsFailed)
         #expect(error.message.contains("the server wants a client certificate"), "\(error.message)")

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    private func job(_ url: String, _ id: Int) throws -> TransferJob {
+    private func job(_ url: String, _ id: Int) throws -> Download {
         try .fetching(url, id: id, target: "Caches/\(id)")
     }
 

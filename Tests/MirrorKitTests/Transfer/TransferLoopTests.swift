@@ -108,7 +108,7 @@ import Testing
         defer { server.stop() }
         let rig = try TransferRig()
         for id in 1...2 {
-            let job = try TransferJob.fetching(
+            let job = try Download.fetching(
                 server.url + "/q", id: id, post: Array("type=JSON".utf8))
             #expect(rig.bytes(await rig.run(job)) == [1, 2])
         }

@@ -64,7 +64,7 @@ final class TransferRig: Sendable {
     }
 
     /// Runs one job to its end.
-    func run(_ job: TransferJob) async -> TransferResult? {
+    func run(_ job: Download) async -> TransferResult? {
         loop.submit([job])
         return await ends()[job.id]
     }
@@ -120,8 +120,8 @@ struct AdaptedParts: PartStore {
 private final class RigObserver: TransferObserver {
     let hears = Mutex<@Sendable (Int, TransferEvent) -> Void>({ _, _ in })
 
-    func tell(_ job: TransferJob, _ event: TransferEvent) {
-        hears.withLock { $0 }(job.id, event)
+    func tell(_ download: Download, _ event: TransferEvent) {
+        hears.withLock { $0 }(download.id, event)
     }
 }
 
@@ -132,20 +132,38 @@ final class Box<Value: Sendable>: Sendable {
     init(_ value: Value) { self.value = Mutex(value) }
 }
 
-extension TransferJob {
+extension TransferLoop {
+    func submit(_ downloads: [Download]) {
+        perform { for download in downloads { $0.submit(download) } }
+    }
+
+    func pause(_ id: Int) { perform { $0.pause(id) } }
+
+    func resume(_ id: Int) { perform { $0.resume(id) } }
+
+    func cancel(_ ids: [Int], discardingPart: Bool) {
+        perform { $0.cancel(ids, discardingPart: discardingPart) }
+    }
+
+    func cancelAll() {
+        perform { $0.cancel(Array($0.register.downloads.keys), discardingPart: false) }
+    }
+}
+
+extension Download {
     /// A job for one target from addresses.
     static func fetching(
         _ urls: String..., id: Int = 1, target: String = "Caches/f.bin",
         headers: [(String, String)] = [], post: [UInt8]? = nil,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
         part: PartRecord? = nil, isDecisive: Bool = false
-    ) throws -> TransferJob {
+    ) throws -> Download {
         let sources = try urls.map { text in
             let url = try SourceURL(text)
             return PreparedSource(
                 url: url, key: SourceKey(url), headers: headers.map { (name: $0.0, value: $0.1) })
         }
-        return TransferJob(
+        return Download(
             id: id, target: try Target(target), sources: sources, postBody: post,
             expectation: expectation, local: local, part: part, priority: 0, isDecisive: isDecisive)
     }

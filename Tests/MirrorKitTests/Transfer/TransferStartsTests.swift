@@ -16,11 +16,10 @@ import Testing
             TransferEngine.Surroundings(
                 wire: wire, parts: ScratchPartStore(), observer: DeafObserver(), inbox: inbox,
                 workers: NoWorkers(), readers: NoWorkers(), admit: { _, _ in nil }))
-        inbox.post(
-            .submit(
-                try (0..<100).map {
-                    try .fetching("https://a.example/\($0)", id: $0, target: "Caches/\($0)")
-                }))
+        for id in 0..<100 {
+            engine.submit(
+                try .fetching("https://a.example/\(id)", id: id, target: "Caches/\(id)"))
+        }
         var turns = 0
         while wire.begun < 100, turns < 100 {
             turns += 1
@@ -43,7 +42,7 @@ private final class UnansweringWire: Wire {
     private(set) var begun = 0
     private(set) var performed = 0
 
-    func prepare(_ request: WireRequest, for active: ActiveRequest) {}
+    func prepare(_ active: ActiveRequest) {}
     func begin(_ active: ActiveRequest) { begun += 1 }
     func end(_ active: ActiveRequest) {}
     func resume(_ active: ActiveRequest) -> WireEnd? { nil }
@@ -56,7 +55,7 @@ private final class UnansweringWire: Wire {
 }
 
 private struct DeafObserver: TransferObserver {
-    func tell(_ job: TransferJob, _ event: TransferEvent) {}
+    func tell(_ download: Download, _ event: TransferEvent) {}
 }
 
 private struct NoWorkers: Workers {
