@@ -35,32 +35,26 @@ struct ScheduleAddCommand: AsyncParsableCommand {
               mirror schedule add maps.json --every 1d --system --wait-online --install
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
 
-    @Option(name: .long, help: ArgumentHelp("How often, a minute at least.", valueName: "time"))
+    @Option(help: ArgumentHelp("How often, a minute at least.", valueName: "time"))
     var every: DurationText
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The greatest delay by chance.", discussion: "Default: a tenth of --every, 1h at most.",
             valueName: "time"))
     var jitter: DurationText?
 
-    @Flag(name: .long, help: "For the machine, instead of this user.")
-    var system = false
+    @Flag(help: "For the machine, instead of this user.") var system = false
 
-    @Flag(name: .long, help: "A line for this user's crontab, instead of systemd's units.")
-    var cron = false
+    @Flag(help: "A line for this user's crontab, instead of systemd's units.") var cron = false
 
-    @Flag(name: .long, help: "Wait half a minute for the network before each sync.")
-    var waitOnline = false
+    @Flag(help: "Wait half a minute for the network before each sync.") var waitOnline = false
 
-    @Flag(name: .long, help: "Put it in its place and start it.")
-    var install = false
+    @Flag(help: "Put it in its place and start it.") var install = false
 
     func validate() throws {
         if SchedulePeriod(seconds: every.seconds) == nil {
