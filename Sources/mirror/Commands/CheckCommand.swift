@@ -20,18 +20,15 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
               mirror check --require-pinned maps.xml && git commit maps.xml
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: .requirePinned) var requirePinned = false
+    @Flag(help: .requirePinned) var requirePinned = false
 
-    @Flag(name: .long, help: .strictLists) var strict = false
+    @Flag(help: .strictLists) var strict = false
 
-    @Flag(name: .long, help: "Write the corrections that are certain into the manifest's file.")
-    var fix = false
+    @Flag(help: "Write the corrections that are certain into the manifest's file.") var fix = false
 
-    @Flag(name: .long, help: "With --fix: say what would be corrected, and write nothing.")
-    var dryRun = false
+    @Flag(help: "With --fix: say what would be corrected, and write nothing.") var dryRun = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions

@@ -20,23 +20,20 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "What mirror's files in Caches may take up, e.g. 500MiB.", valueName: "size"))
     var quota: ByteCount
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "How many files may be removed, a number or a percentage.",
             discussion: "Default: half of the files in Caches where mirror has more than 10 there.",
             valueName: "n|p%"))
     var maxDelete: DeleteLimit?
 
-    @Flag(name: .long, help: "Say what would be removed, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be removed, and do nothing.") var dryRun = false
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions

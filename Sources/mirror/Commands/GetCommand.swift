@@ -24,7 +24,6 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     var targets: [Target]
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "A manifest that names them; repeatable. Default: those that this root remembers.",
             valueName: "manifest"))

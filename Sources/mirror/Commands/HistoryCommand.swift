@@ -18,8 +18,7 @@ struct HistoryCommand: AsyncParsableCommand {
               mirror history --json | jq -r '.runs[] | select(.exit != 0) | .started'
             """)
 
-    @Option(name: .long, help: ArgumentHelp("How many runs.", valueName: "n"))
-    var last = 30
+    @Option(help: ArgumentHelp("How many runs.", valueName: "n")) var last = 30
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions

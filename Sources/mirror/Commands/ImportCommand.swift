@@ -25,19 +25,16 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @Argument(
         help: ArgumentHelp(
             "A path, an http(s) URL, or - for standard input; several become one manifest.",
-            valueName: "source"),
-        completion: .file())
+            valueName: "source"), completion: .file())
     var sources: [String]
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp(
-            "Where the manifest goes. Default: standard output.", valueName: "file"),
+        help: ArgumentHelp("Where the manifest goes. Default: standard output.", valueName: "file"),
         completion: .file())
     var destination: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The manifest's name. Default: that of the first source's file, without extension.",
             valueName: "name"))
@@ -47,7 +44,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Limits") var time: DeadlineOptions
 
-    @Flag(name: .long, help: .strictLists) var strict = false
+    @Flag(help: .strictLists) var strict = false
 
     @OptionGroup(title: "Output") var output: ListOptions
 

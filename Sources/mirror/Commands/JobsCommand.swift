@@ -20,8 +20,7 @@ struct JobsCommand: AsyncParsableCommand {
               mirror jobs --live --root /srv/maps
             """)
 
-    @Flag(name: .long, help: "Show the transfers of the root's run as they go on.")
-    var live = false
+    @Flag(help: "Show the transfers of the root's run as they go on.") var live = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ResultOptions

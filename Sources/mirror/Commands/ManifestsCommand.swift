@@ -50,13 +50,11 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
         completion: .names)
     var name: String
 
-    @Flag(name: .long, help: "Remove its files too, where they are unchanged.")
-    var delete = false
+    @Flag(help: "Remove its files too, where they are unchanged.") var delete = false
 
-    @Flag(name: .long, help: "Say what would be done, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions

@@ -17,8 +17,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
               mirror probe --json URL URL | jq -r '.probes[] | select(.resumes | not) | .url'
             """)
 
-    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "url"))
-    var urls: [String]
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "url")) var urls: [String]
 
     @OptionGroup(title: "How servers are talked to") var network: ManifestNetworkOptions
     @OptionGroup(title: "Output") var output: ListOptions

@@ -15,11 +15,9 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
               mirror prune manifest.json --max-delete 20
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: "Say what would be removed, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be removed, and do nothing.") var dryRun = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions

@@ -25,13 +25,12 @@ struct ResolveCommand: AsyncParsableCommand {
     var target: Target
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "mine is the file that had to make room, theirs the manifest's version.",
             valueName: "mine|theirs"))
     var keep: ConflictSide
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ResultOptions

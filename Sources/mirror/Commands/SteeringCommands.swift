@@ -20,8 +20,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SteeringOptions
 
-    @Flag(name: .long, help: "Also in later runs, until `mirror resume`.")
-    var sticky = false
+    @Flag(help: "Also in later runs, until `mirror resume`.") var sticky = false
 
     func run() async throws {
         try await options.send(
@@ -85,8 +84,7 @@ struct CancelCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SteeringOptions
 
-    @Flag(name: .long, help: "Delete the parts.")
-    var discard = false
+    @Flag(help: "Delete the parts.") var discard = false
 
     func run() async throws {
         try await options.send(

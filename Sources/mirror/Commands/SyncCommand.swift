@@ -20,8 +20,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
               mirror sync --offline --stale-ok   use what is there
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -34,8 +33,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Operations") var operations: OperationOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be done, as `mirror plan` does, and do nothing.") var dryRun = false
 
     /// The option groups as one value.
     var options: SyncOptions {

@@ -18,11 +18,9 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
               mirror verify --repair manifest.json
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: "Fetch again what differs.")
-    var repair = false
+    @Flag(help: "Fetch again what differs.") var repair = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
