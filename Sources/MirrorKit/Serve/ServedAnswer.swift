@@ -228,17 +228,12 @@ struct ServedListing: Sendable, Hashable {
             json.member("v", 1)
             json.member("path", path)
             json.member("next", next)
-            json.key("entries")
-            json.array { json in
-                for entry in entries {
-                    json.object { json in
-                        json.member("name", entry.name)
-                        json.member("type", entry.file == nil ? "folder" : "file")
-                        json.member("size", entry.file?.size)
-                        json.member("modified", entry.file?.modifiedAt.rfc3339)
-                        json.member("sha256", entry.file?.sha256.hex)
-                    }
-                }
+            json.objects("entries", entries) { entry, json in
+                json.member("name", entry.name)
+                json.member("type", entry.file == nil ? "folder" : "file")
+                json.member("size", entry.file?.size)
+                json.member("modified", entry.file?.modifiedAt.rfc3339)
+                json.member("sha256", entry.file?.sha256.hex)
             }
         }
         json.newline()
