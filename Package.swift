@@ -53,7 +53,7 @@ let package = Package(
         .executableTarget(
             name: "mirror",
             dependencies: [
-                "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem", "CLinux",
+                "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

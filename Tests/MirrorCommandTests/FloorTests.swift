@@ -15,8 +15,8 @@ import Testing
             "CLinux", "Glibc", "Synchronization",
         ],
         "mirror": [
-            "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem", "CLinux",
-            "ArgumentParser", "Glibc", "Synchronization",
+            "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem", "ArgumentParser",
+            "Glibc", "Synchronization",
         ],
     ]
 

@@ -169,15 +169,10 @@ struct ScheduleListCommand: AsyncParsableCommand {
         if let problem { Console.error.line("mirror: note: \(problem.printable)") }
         if output.json {
             return Console.output.document { json in
-                json.key("schedules")
-                json.beginArray()
-                for schedule in schedules {
-                    json.object { json in
-                        schedule.writeMembers(to: &json)
-                        json.member("path", book.paths(of: schedule).last)
-                    }
+                json.objects("schedules", schedules) { schedule, json in
+                    schedule.writeMembers(to: &json)
+                    json.member("path", book.paths(of: schedule).last)
                 }
-                json.endArray()
             }
         }
         for schedule in schedules {
