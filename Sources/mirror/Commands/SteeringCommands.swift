@@ -24,7 +24,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.send(
-            .pause(options.targets, isSticky: sticky), word: "paused",
+            .pause, isThorough: sticky, word: "paused",
             alone: sticky ? PauseCommand.putAside : nil)
     }
 
@@ -55,7 +55,7 @@ struct ResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.send(
-            .resume(options.targets), word: "resumed", alone: ResumeCommand.takeUp)
+            .resume, word: "resumed", alone: ResumeCommand.takeUp)
     }
 
     @Sendable private static func takeUp(
@@ -87,8 +87,7 @@ struct CancelCommand: AsyncParsableCommand {
     @Flag(help: "Delete the parts.") var discard = false
 
     func run() async throws {
-        try await options.send(
-            .cancel(options.targets, discardingParts: discard), word: "cancelled")
+        try await options.send(.cancel, isThorough: discard, word: "cancelled")
     }
 }
 
@@ -115,11 +114,11 @@ extension SteeringOptions {
     ///     returns the targets that it changed, or nil if there was nothing to change. `nil` in
     ///     place of the action means that only a process can do it.
     fileprivate func send(
-        _ request: ControlRequest, word: String,
+        _ verb: ControlRequest.Verb, isThorough: Bool = false, word: String,
         alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)? = nil
     ) async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
+        let request = ControlRequest(verb, targets, isThorough: isThorough)
         var unknown = Set(targets)
         var refusals: [String] = []
         var isDone = false

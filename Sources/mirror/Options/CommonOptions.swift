@@ -12,6 +12,13 @@ struct RootOptions: ParsableArguments {
                 "Default: $MIRROR_ROOT, else the nearest folder above that has .mirror, else here.",
             valueName: "dir"), completion: .directory)
     var root: String?
+
+    /// Opens a session over a root that exists. Throws `MirrorError` with `rootUnusable`.
+    func session(_ configuration: Configuration = Configuration()) throws -> MirrorSession {
+        let session = try MirrorSession(root: root, configuration: configuration)
+        try session.requireRoot()
+        return session
+    }
 }
 
 /// A command that shows its progress.
