@@ -122,14 +122,9 @@ extension AddCommand {
             return Console.output.document { json in
                 json.member("manifest", path)
                 json.member("new", isNew)
-                json.key("added")
-                json.array { json in
-                    for entry in entries {
-                        json.object {
-                            $0.member("path", entry.target.path)
-                            $0.member("url", entry.url.description)
-                        }
-                    }
+                json.objects("added", entries) { entry, json in
+                    json.member("path", entry.target.path)
+                    json.member("url", entry.url.description)
                 }
             }
         }
@@ -174,7 +169,6 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         try await ManifestFile(path: manifest).remove(targets)
         show()
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 

@@ -67,7 +67,6 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
         }
         if destination == "-" {
             try writer.write(decoded.manifest) { Console.output.write(bytes: $0) }
-            if Console.output.writeError != nil { throw ExitCode(74) }
             return
         }
         try await ManifestFile(path: destination).write(decoded.manifest, with: writer)

@@ -39,13 +39,11 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let eviction = CacheEviction(
             toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted)
         let report = try await report(on: eviction, in: session)
         show(report)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
     }
 

@@ -65,8 +65,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     var choices: any OutputChoices { path == nil ? FewChoices(json: true) : output }
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists
         ).load(in: session)

@@ -101,7 +101,6 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
             try ManifestWriter(.json, label: "<stdout>").write(manifest) {
                 Console.output.write(bytes: $0)
             }
-            if Console.output.writeError != nil { throw ExitCode(74) }
             return
         }
         let notation = DecodedManifest.Notation(fileName: destination) ?? .json
@@ -123,19 +122,11 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
             json.member("manifest", destination)
             json.member("resources", resources)
             json.member("pinned", pinned)
-            json.key("lists")
-            json.array { json in
-                for list in lists {
-                    json.object { json in
-                        json.member("list", list.manifest.label)
-                        json.member("format", list.list?.rawValue)
-                        json.member("pages", list.pages)
-                        json.key("leftOut")
-                        json.array { json in
-                            for entry in list.leftOut { entry.write(to: &json) }
-                        }
-                    }
-                }
+            json.objects("lists", lists) { list, json in
+                json.member("list", list.manifest.label)
+                json.member("format", list.list?.rawValue)
+                json.member("pages", list.pages)
+                json.array("leftOut", list.leftOut) { entry, json in entry.write(to: &json) }
             }
         }
     }

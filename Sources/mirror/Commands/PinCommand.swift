@@ -78,7 +78,6 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
 
     private func conclude(_ report: PinReport) throws {
         report.show(output, isCheck: check)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         let isWrong = !report.contradictions.isEmpty || check && !report.undeclared.isEmpty
         if isWrong { throw ExitCode(1) }
     }

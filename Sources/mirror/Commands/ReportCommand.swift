@@ -50,8 +50,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let path = destination ?? "report.html"
         if path != "-", !output.json { try refuseOwnFile(path, amongFilesOf: session.root) }
         let manifests = try await ManifestArguments(
@@ -70,7 +69,6 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
                 show(path, report)
             }
         }
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 
     private func show(_ path: String, _ report: TreeReport) {

@@ -36,12 +36,10 @@ struct ResolveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: ResultOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let report = try await ConflictResolution(of: target, keeping: keep)
             .carryOut(in: session, waitingSeconds: wait?.seconds ?? 0)
         show(report)
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 

@@ -41,8 +41,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists
         )

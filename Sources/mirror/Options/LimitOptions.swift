@@ -20,22 +20,28 @@ struct RunningOptions: ParsableArguments {
             valueName: "policy"))
     var onConflict = ConflictPolicy.rename
 
-    /// Seconds to wait for another run to end.
-    var waitingSeconds: Int64 { ending.wait?.seconds ?? 0 }
-
     func validate() throws {
         if maxStale != nil, !staleOk { throw ValidationError("--max-stale goes with --stale-ok.") }
     }
 
-    func apply(to configuration: inout Configuration) {
+    /// Returns the configuration of a session whose runs have these limits.
+    func configuration(_ network: NetworkOptions) -> Configuration {
+        var configuration = network.configuration
         configuration.leastFreeSpace = minFree.bytes
         configuration.onConflict = onConflict
+        return configuration
     }
 
-    func apply(to options: inout RunOptions) {
+    /// Returns the options of a run that fetches. Throws `MirrorError` with `usage`.
+    func runOptions(_ network: NetworkOptions) throws -> RunOptions {
+        var options = RunOptions()
         ending.apply(to: &options)
         options.acceptsStale = staleOk
         options.longestStale = maxStale?.seconds
+        options.isOffline = network.offline
+        options.secrets = try network.secrets()
+        options.followsPlanning = true
+        return options
     }
 }
 
