@@ -51,7 +51,7 @@ public struct StepList: Sendable {
     }
 
     /// Adds a step in its whole form.
-    package mutating func appendWhole(_ step: Step) {
+    mutating func appendWhole(_ step: Step) {
         entries.append(StepSlot(.other, others.count))
         others.append(step)
     }
