@@ -8,9 +8,7 @@ let strict: [SwiftSetting] = [
 ]
 
 /// The modules that `MirrorKit` is made of. A user of the library imports `MirrorKit` alone.
-let parts: [Target.Dependency] = [
-    "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorServer",
-]
+let parts: [Target.Dependency] = ["MirrorModel", "MirrorSystem", "MirrorManifests"]
 
 let package = Package(
     name: "mirror",
@@ -48,19 +46,14 @@ let package = Package(
             name: "MirrorManifests",
             dependencies: ["MirrorModel", "MirrorSystem", "CXML2", "CCompression"],
             swiftSettings: strict),
-        // An HTTP server that asks a responder: it knows nothing of a tree, and only `serve` needs it.
-        .target(
-            name: "MirrorServer",
-            dependencies: ["MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux"],
-            swiftSettings: strict),
         // The way of a download, in one module, so that the compiler optimizes it as a whole.
         .target(
-            name: "MirrorKit", dependencies: parts + ["CCurl", "CSQLite", "CLinux"],
+            name: "MirrorKit", dependencies: parts + ["CCurl", "CSQLite", "CMicrohttpd", "CLinux"],
             swiftSettings: strict),
         .executableTarget(
             name: "mirror",
             dependencies: [
-                "MirrorKit", "MirrorModel",
+                "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

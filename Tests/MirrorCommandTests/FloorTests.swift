@@ -10,14 +10,14 @@ import Testing
         "MirrorModel": [],
         "MirrorSystem": ["MirrorModel", "CCrypto", "CLinux", "Glibc", "Synchronization"],
         "MirrorManifests": ["MirrorModel", "MirrorSystem", "CXML2", "CCompression", "Glibc"],
-        "MirrorServer": [
-            "MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux", "Glibc", "Synchronization",
-        ],
         "MirrorKit": [
-            "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorServer", "CCurl", "CSQLite",
+            "MirrorModel", "MirrorSystem", "MirrorManifests", "CCurl", "CSQLite", "CMicrohttpd",
             "CLinux", "Glibc", "Synchronization",
         ],
-        "mirror": ["MirrorKit", "MirrorModel", "ArgumentParser", "Glibc", "Synchronization"],
+        "mirror": [
+            "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem", "ArgumentParser",
+            "Glibc", "Synchronization",
+        ],
     ]
 
     private static let sources = Folder(

@@ -2,19 +2,41 @@ internal import MirrorManifests
 package import MirrorModel
 
 /// A request from another process to a run: one line of JSON.
-package enum ControlRequest: Sendable, Hashable {
-    /// Stop asking for bytes of these targets; an empty list stands for all targets.
-    ///
-    /// - Parameter isSticky: whether the pause also holds for later runs.
-    case pause([Target], isSticky: Bool)
-    /// Ask for bytes again.
-    case resume([Target])
-    /// End the transfers of these targets; an empty list ends the run.
-    case cancel([Target], discardingParts: Bool)
-    /// Describe the process and its run.
-    case describe
-    /// Send the events of the run until the connection ends.
-    case follow
+package struct ControlRequest: Sendable, Hashable {
+    /// What the other process should do.
+    package enum Verb: String, Sendable {
+        /// Stop asking for bytes of the targets.
+        case pause
+        /// Ask for bytes again.
+        case resume
+        /// End the transfers of the targets, or the run.
+        case cancel
+        /// Describe the process and its run.
+        case describe
+        /// Send the events of the run until the connection ends.
+        case follow
+
+        fileprivate var hasTargets: Bool { self != .describe && self != .follow }
+
+        /// The key of `isThorough`. `nil` if the verb has no such choice.
+        fileprivate var option: StaticString? {
+            switch self {
+            case .pause: "sticky"
+            case .cancel: "discard"
+            case .resume, .describe, .follow: nil
+            }
+        }
+    }
+
+    package var verb: Verb
+    /// The targets of the request. An empty list stands for all targets.
+    package var targets: [Target] = []
+    /// Whether a pause holds for later runs too, or a cancellation deletes the parts.
+    package var isThorough = false
+
+    package init(_ verb: Verb, _ targets: [Target] = [], isThorough: Bool = false) {
+        (self.verb, self.targets, self.isThorough) = (verb, targets, isThorough)
+    }
 
     /// The longest line that is read, in bytes.
     package static let longestLine = 64 << 10
@@ -26,47 +48,29 @@ package enum ControlRequest: Sendable, Hashable {
         guard let tree = try? JSONTree(line, file: "request") else {
             throw MirrorError(.usage, "the request is no JSON")
         }
-        guard tree["v"]?.int == 1, let verb = tree["do"]?.string else {
+        guard tree["v"]?.int == 1, let word = tree["do"]?.string else {
             throw MirrorError(.usage, "the request is of another version")
         }
-        switch verb {
-        case "pause":
-            self = .pause(
-                try ControlRequest.targets(tree),
-                isSticky: try ControlRequest.flag("sticky", tree))
-        case "resume": self = .resume(try ControlRequest.targets(tree))
-        case "cancel":
-            self = .cancel(
-                try ControlRequest.targets(tree),
-                discardingParts: try ControlRequest.flag("discard", tree))
-        case "describe": self = .describe
-        case "follow": self = .follow
-        default: throw MirrorError(.usage, "this mirror cannot \(Escaped(verb, limit: 40))")
+        guard let verb = Verb(rawValue: word) else {
+            throw MirrorError(.usage, "this mirror cannot \(Escaped(word, limit: 40))")
         }
-    }
-
-    /// The targets of a request. Throws if the list is missing: an empty list stands for all
-    /// targets.
-    private static func targets(_ tree: JSONTree) throws(MirrorError) -> [Target] {
-        guard case .array(let elements) = tree["targets"]?.value else {
-            throw MirrorError(.usage, "targets is no list")
-        }
-        var targets: [Target] = []
-        for element in elements {
-            guard let text = element.string, let target = try? Target(text) else {
+        self.verb = verb
+        if verb.hasTargets {
+            // A missing list is an error, because an empty list stands for all targets.
+            guard case .array(let elements) = tree["targets"]?.value else {
+                throw MirrorError(.usage, "targets is no list")
+            }
+            targets = elements.compactMap { $0.string.flatMap { try? Target($0) } }
+            guard targets.count == elements.count else {
                 throw MirrorError(.usage, "a target is none")
             }
-            targets.append(target)
         }
-        return targets
-    }
-
-    private static func flag(_ key: String, _ tree: JSONTree) throws(MirrorError) -> Bool {
-        guard let value = tree[key] else { return false }
-        guard let flag = value.bool else {
-            throw MirrorError(.usage, "\(key) is neither true nor false")
+        if let option = verb.option, let value = tree["\(option)"] {
+            guard let flag = value.bool else {
+                throw MirrorError(.usage, "\(option) is neither true nor false")
+            }
+            isThorough = flag
         }
-        return flag
     }
 
     /// The request as a line of JSON, with its line break.
@@ -74,17 +78,9 @@ package enum ControlRequest: Sendable, Hashable {
         var json = JSONWriter()
         json.object { json in
             json.member("v", 1)
-            switch self {
-            case .pause(let targets, let isSticky):
-                write("pause", targets, to: &json)
-                json.member("sticky", isSticky)
-            case .resume(let targets): write("resume", targets, to: &json)
-            case .cancel(let targets, let discardingParts):
-                write("cancel", targets, to: &json)
-                json.member("discard", discardingParts)
-            case .describe: json.member("do", "describe")
-            case .follow: json.member("do", "follow")
-            }
+            json.member("do", verb.rawValue)
+            if verb.hasTargets { json.member("targets", targets.map(\.path)) }
+            if let option = verb.option { json.member(option, isThorough) }
         }
         json.newline()
         return json.take()
@@ -92,44 +88,18 @@ package enum ControlRequest: Sendable, Hashable {
 
     /// Splits the request into requests whose lines are no longer than `longestLine`.
     package var pieces: [ControlRequest] {
-        switch self {
-        case .pause(let targets, let isSticky):
-            ControlRequest.pieces(of: targets) { .pause($0, isSticky: isSticky) }
-        case .resume(let targets): ControlRequest.pieces(of: targets) { .resume($0) }
-        case .cancel(let targets, let discardingParts):
-            ControlRequest.pieces(of: targets) { .cancel($0, discardingParts: discardingParts) }
-        case .describe, .follow: [self]
-        }
-    }
-
-    /// The targets of the request. An empty list stands for all targets.
-    package var targets: [Target] {
-        switch self {
-        case .pause(let targets, _), .resume(let targets), .cancel(let targets, _): targets
-        case .describe, .follow: []
-        }
-    }
-
-    private static func pieces(
-        of targets: [Target], _ request: ([Target]) -> ControlRequest
-    ) -> [ControlRequest] {
-        var pieces: [[Target]] = [[]]
+        var pieces = [ControlRequest(verb, isThorough: isThorough)]
         var bytes = 0
         for target in targets {
             bytes += target.path.utf8.count
             // Escapes can make a path several times as long.
-            if bytes > longestLine / 8, !pieces[pieces.count - 1].isEmpty {
-                pieces.append([])
+            if bytes > ControlRequest.longestLine / 8, bytes > target.path.utf8.count {
+                pieces.append(ControlRequest(verb, isThorough: isThorough))
                 bytes = target.path.utf8.count
             }
-            pieces[pieces.count - 1].append(target)
+            pieces[pieces.count - 1].targets.append(target)
         }
-        return pieces.map(request)
-    }
-
-    private func write(_ verb: String, _ targets: [Target], to json: inout JSONWriter) {
-        json.member("do", verb)
-        json.member("targets", targets.map(\.path))
+        return pieces
     }
 }
 
@@ -153,8 +123,7 @@ package enum ControlReply: Sendable, Hashable {
                 json.member("unknown", unknown.map(\.path))
             case .job(let job):
                 json.member("ok", true)
-                json.key("job")
-                json.object { job.writeMembers(to: &$0) }
+                json.object("job") { job.writeMembers(to: &$0) }
             case .refused(let message):
                 json.member("ok", false)
                 json.member("message", message)

@@ -86,7 +86,7 @@ package final class ControlServer: Sendable {
             let reply = await handler(request)
             let isJob = if case .job = reply { true } else { false }
             post {
-                $0.reply(reply.line, to: client, follows: request == .follow && isJob)
+                $0.reply(reply.line, to: client, follows: request.verb == .follow && isJob)
             }
         }
     }

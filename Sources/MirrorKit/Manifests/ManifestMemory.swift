@@ -75,7 +75,7 @@ extension ManifestLoader {
 ///
 /// A link in the last name stays, because a link such as `latest.json` may later lead to another
 /// file.
-func canonicalPath(_ path: String) -> String {
+package func canonicalPath(_ path: String) -> String {
     let split = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let folder = split.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let name = split.map { String(path[path.utf8.index(after: $0)...]) } ?? path

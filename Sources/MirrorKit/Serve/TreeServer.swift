@@ -1,6 +1,5 @@
 internal import Glibc
 public import MirrorModel
-internal import MirrorServer
 internal import MirrorSystem
 
 /// An HTTP server of a root's tree.
@@ -45,7 +44,9 @@ public enum TreeServer {
         let watch = try IndexWatch(root)
         let responder = TreeResponder(root, watch, isLocal: address.isLoopback, note: note)
         do throws(MirrorError) {
-            return (try HTTPServer(at: address, responder: responder), watch)
+            let server = try HTTPServer(
+                at: address, reply: responder.reply, doubt: responder.doubt)
+            return (server, watch)
         } catch {
             try watch.close()
             throw error
@@ -69,7 +70,7 @@ public enum TreeServer {
 /// opens a file once, and compares the stamp of the open file with the row. So the bytes are the
 /// row's, even if another file gets the name a moment later. If the stamp differs, or if an earlier
 /// reply found other bytes, the file is read.
-final class TreeResponder: Responder {
+final class TreeResponder: Sendable {
     private let root: RootDirectory
     private let watch: IndexWatch
     private let search: DigestSearch

@@ -162,13 +162,6 @@ package struct JSONFields {
         try JSONFields(try value(key), keys: keys, file: file)
     }
 
-    /// Returns the fields of the object at a key. Returns nil if the key is missing.
-    package func optionalObject(
-        _ key: String, keys: [String]
-    ) throws(ManifestError) -> JSONFields? {
-        tree[key] == nil ? nil : try object(key, keys: keys)
-    }
-
     /// Returns the fields of each object in the list at a key.
     ///
     /// Returns an empty list if the key is missing.
@@ -225,11 +218,6 @@ package struct JSONFields {
         return number
     }
 
-    /// Returns a whole number of at least 0. Returns nil if the key is missing.
-    package func optionalSize(_ key: String) throws(ManifestError) -> Int64? {
-        tree[key] == nil ? nil : try size(key)
-    }
-
     /// Returns a whole number that fits in 64 bits. Throws if the key is missing.
     package func number(_ key: String) throws(ManifestError) -> Int64 {
         let value = try value(key)
@@ -237,11 +225,6 @@ package struct JSONFields {
             throw refusal(of: value, "\(key): write a whole number")
         }
         return number
-    }
-
-    /// Returns a whole number that fits in 64 bits. Returns nil if the key is missing.
-    package func optionalNumber(_ key: String) throws(ManifestError) -> Int64? {
-        tree[key] == nil ? nil : try number(key)
     }
 
     /// Returns true or false. Returns false if the key is missing.

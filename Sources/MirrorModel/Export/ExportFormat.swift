@@ -188,15 +188,10 @@ public struct ExportReport: Sendable, Hashable {
             json.member("files", files)
             json.member("bytes", bytes)
             json.member("passed", passed)
-            json.key("omitted")
-            json.array { json in
-                for omission in omissions {
-                    json.object { json in
-                        json.member("reason", omission.reason.rawValue)
-                        json.member("count", omission.count)
-                        json.member("example", omission.example.path)
-                    }
-                }
+            json.objects("omitted", omissions) { omission, json in
+                json.member("reason", omission.reason.rawValue)
+                json.member("count", omission.count)
+                json.member("example", omission.example.path)
             }
         }
         json.newline()

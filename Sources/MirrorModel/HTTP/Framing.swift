@@ -106,3 +106,31 @@ extension ResponseHead {
         return single(.contentRange).flatMap(ContentRange.init)
     }
 }
+
+extension Range<Int64> {
+    /// The bytes of a file of `size` bytes that a Range field asks for (RFC 9110 §14.2).
+    ///
+    /// The range is empty if the file has none of these bytes. Returns nil if the field is
+    /// malformed, has another unit, or asks for several ranges. A server may ignore such a field,
+    /// and then sends the whole file.
+    package init?(requestedBy field: String, ofSize size: Int64) {
+        var scan = FieldScanner(field.utf8)
+        guard scan.token()?.lowercased() == "bytes", scan.take(UInt8(ascii: "=")) else {
+            return nil
+        }
+        scan.skipSpaces()
+        let hyphen = UInt8(ascii: "-")
+        if scan.take(hyphen) {
+            guard let length = scan.number() else { return nil }
+            self = Swift.max(0, size - length)..<size
+        } else {
+            guard let first = scan.number(), scan.take(hyphen) else { return nil }
+            let last = scan.number()
+            if let last, last < first { return nil }
+            let end = last.map { Swift.min($0, size - 1) + 1 } ?? size
+            self = first < size ? first..<end : size..<size
+        }
+        scan.skipSpaces()
+        guard scan.isAtEnd else { return nil }
+    }
+}

@@ -49,21 +49,6 @@ public struct Manifest: Sendable {
 }
 
 extension Manifest {
-    /// Returns the URL of one of the first resources that most likely needs a request.
-    ///
-    /// The guess is wrong if an option leaves the resource out, or if its bytes are there without
-    /// an index. `nil` allows no conclusion.
-    ///
-    /// - Parameter isEmpty: whether the root has no index yet.
-    package func likelyRequest(inEmptyTree isEmpty: Bool) -> SourceURL? {
-        resources.prefix(64).first { resource in
-            resource.primary.url.scheme != .file
-                && (isEmpty || resource.pin == nil && resource.refresh == .always)
-        }?.primary.url
-    }
-}
-
-extension Manifest {
     /// The manifest without its declarations about bytes: mirror asks for every file, and any
     /// version is right.
     ///

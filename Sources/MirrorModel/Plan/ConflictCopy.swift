@@ -145,10 +145,7 @@ public struct ResolveReport: Sendable, Hashable {
             json.member("path", target.path)
             json.member("kept", (restored == nil ? ConflictSide.theirs : .mine).rawValue)
             json.member("restored", restored?.copy.path)
-            json.key("removed")
-            json.array { json in
-                for copy in removed { json.string(copy.copy.path) }
-            }
+            json.array("removed", removed) { copy, json in json.string(copy.copy.path) }
         }
     }
 }

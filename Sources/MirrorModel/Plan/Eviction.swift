@@ -132,18 +132,12 @@ public struct EvictionReport: Sendable {
     }
 
     private func writeRest(to json: inout JSONWriter) {
-        json.key("failures")
-        json.array { json in
-            for error in failures {
-                json.object { json in
-                    json.member("path", error.target?.path)
-                    json.member("code", error.code.rawValue)
-                    json.member("message", error.message)
-                }
-            }
+        json.objects("failures", failures) { error, json in
+            json.member("path", error.target?.path)
+            json.member("code", error.code.rawValue)
+            json.member("message", error.message)
         }
-        json.key("totals")
-        json.object { json in
+        json.object("totals") { json in
             json.member("files", files)
             json.member("bytes", bytesBefore)
             json.member("evicted", evicted.count)

@@ -213,23 +213,16 @@ extension Plan {
             if json.bytes.count > 64 << 10 { try sink(json.take()) }
         }
         json.endArray()
-        json.key("totals")
-        json.object { PlanTotals(of: self).writeMembers(to: &$0) }
+        json.object("totals") { PlanTotals(of: self).writeMembers(to: &$0) }
         let sets = AtomicSets(self).entries
         if !sets.isEmpty {
-            json.key("sets")
-            json.array { json in
-                for set in sets {
-                    json.object { json in
-                        json.member("manifests", set.owners)
-                        json.member("folder", set.folder)
-                    }
-                }
+            json.objects("sets", sets) { set, json in
+                json.member("manifests", set.owners)
+                json.member("folder", set.folder)
             }
         }
         if let permission {
-            json.key("permission")
-            json.object { permission.writeMembers(to: &$0) }
+            json.object("permission") { permission.writeMembers(to: &$0) }
         }
         json.endObject()
         json.newline()
@@ -261,8 +254,7 @@ extension Plan {
 extension PlanTotals {
     /// Writes the totals as members of an object.
     public func writeMembers(to json: inout JSONWriter) {
-        json.key("steps")
-        json.object { json in
+        json.object("steps") { json in
             for kind in Step.Kind.allCases {
                 json.key(named: kind.rawValue)
                 json.number(steps[kind, default: 0])
@@ -274,10 +266,7 @@ extension PlanTotals {
         json.member("bytesToCopy", bytesToCopy)
         json.member("requests", requests)
         json.member("orphans", orphans)
-        json.key("leftOut")
-        json.array { json in
-            for entry in leftOut { entry.write(to: &json) }
-        }
+        json.array("leftOut", leftOut) { entry, json in entry.write(to: &json) }
     }
 }
 

@@ -51,7 +51,7 @@ public struct StepList: Sendable {
     }
 
     /// Adds a step in its whole form.
-    package mutating func appendWhole(_ step: Step) {
+    mutating func appendWhole(_ step: Step) {
         entries.append(StepSlot(.other, others.count))
         others.append(step)
     }
@@ -244,7 +244,7 @@ public struct StepList: Sendable {
 
     /// Returns the position of the step for a target. Returns nil if there is no such step.
     public func position(of target: Target) -> Int? {
-        let position = indices.first(sortedWhere: { self.target(at: $0) >= target })
+        let position = indices.partitioningIndex(where: { self.target(at: $0) >= target })
         return position < count && self.target(at: position) == target ? position : nil
     }
 }

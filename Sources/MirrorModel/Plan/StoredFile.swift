@@ -160,29 +160,18 @@ public struct VerifyReport: Sendable {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)
-            json.key("differences")
-            json.array { json in
-                for difference in discrepancies {
-                    json.object { json in
-                        json.member("path", difference.target.path)
-                        json.member("state", difference.kind.rawValue)
-                        json.member("expected", difference.expected?.description)
-                        json.member("actual", difference.actual?.description)
-                    }
-                }
+            json.objects("differences", discrepancies) { difference, json in
+                json.member("path", difference.target.path)
+                json.member("state", difference.kind.rawValue)
+                json.member("expected", difference.expected?.description)
+                json.member("actual", difference.actual?.description)
             }
-            json.key("conflicts")
-            json.array { json in
-                for conflict in conflicts {
-                    json.object { json in
-                        json.member("path", conflict.target.path)
-                        json.member("copy", conflict.copy.path)
-                        json.member("size", conflict.size)
-                    }
-                }
+            json.objects("conflicts", conflicts) { conflict, json in
+                json.member("path", conflict.target.path)
+                json.member("copy", conflict.copy.path)
+                json.member("size", conflict.size)
             }
-            json.key("totals")
-            json.object { json in
+            json.object("totals") { json in
                 json.member("files", files)
                 json.member("bytes", bytes)
                 json.member("differences", discrepancies.count)

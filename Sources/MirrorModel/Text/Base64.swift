@@ -1,7 +1,7 @@
 /// Base64 with its padding (RFC 4648 §4).
-enum Base64 {
+package enum Base64 {
     /// Encodes bytes as text.
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = Array(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []
@@ -17,7 +17,7 @@ enum Base64 {
     }
 
     /// Decodes whole groups of four with canonical padding. Returns nil for other text.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var bytes: [UInt8] = []
         var bits: UInt32 = 0
@@ -58,9 +58,9 @@ enum Base64 {
 }
 
 /// Percent-encoding of bytes in URLs (RFC 3986 §2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Decodes each `%XX`. A `%` without two digits stays.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var at = text.startIndex

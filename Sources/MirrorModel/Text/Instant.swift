@@ -96,7 +96,7 @@ package struct CivilTime: Sendable, Hashable {
     var date: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
     /// The day of the week; 0 is Monday.
-    package var weekday: Int {
+    var weekday: Int {
         // 1970-01-01 was a Thursday.
         let days = (seconds - secondOfDay) / 86400
         return Int(((days + 3) % 7 + 7) % 7)

@@ -40,6 +40,29 @@ public struct JSONWriter: Sendable {
         endArray()
     }
 
+    /// Writes a member whose value is an object. `members` writes its members.
+    public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    /// Writes a member whose value is an array. `write` writes each element.
+    public mutating func array<Element>(
+        _ name: StaticString, _ elements: some Sequence<Element>,
+        _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        key(name)
+        array { json in for element in elements { write(element, &json) } }
+    }
+
+    /// Writes a member whose value is an array of objects. `members` writes the members of each.
+    public mutating func objects<Element>(
+        _ name: StaticString, _ elements: some Sequence<Element>,
+        _ members: (Element, inout JSONWriter) -> Void
+    ) {
+        array(name, elements) { element, json in json.object { members(element, &$0) } }
+    }
+
     /// Begins an object that `endObject` ends.
     public mutating func beginObject() { open("{") }
     /// Ends an object.

@@ -1,25 +1,26 @@
 /// Decimal digits, as header fields and JSON write numbers.
-package enum DecimalDigits {
+enum DecimalDigits {
     /// Reads one or more digits. Returns nil for other bytes, and if the number does not fit.
     static func value(of digits: some Collection<UInt8>) -> Int64? {
-        value(of: digits, sign: 1)
-    }
-
-    /// Reads digits after an optional minus.
-    ///
-    /// Returns nil for other text, and if the number does not fit.
-    package static func signedValue(of text: UnsafeBufferPointer<UInt8>) -> Int64? {
-        let isNegative = text.first == UInt8(ascii: "-")
-        return value(of: isNegative ? text[1...] : text[...], sign: isNegative ? -1 : 1)
+        guard !digits.isEmpty else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= digit else { return nil }
+            let (product, tooLong) = value.multipliedReportingOverflow(by: 10)
+            let (sum, tooMuch) = product.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
+            if tooLong || tooMuch { return nil }
+            value = sum
+        }
+        return value
     }
 
     /// The greatest number of digits that a number of 64 bits has.
-    package static let most = 20
+    static let most = 20
 
     /// Writes the digits of a number at the end of `room`. Returns the index of the first digit.
     ///
     /// - Parameter room: memory with room for `most` digits.
-    package static func put(
+    static func put(
         _ number: UInt64, intoEndOf room: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
         var start = room.count
@@ -30,20 +31,6 @@ package enum DecimalDigits {
             rest /= 10
         } while rest > 0
         return start
-    }
-
-    private static func value(of digits: some Collection<UInt8>, sign: Int64) -> Int64? {
-        guard !digits.isEmpty else { return nil }
-        var value: Int64 = 0
-        for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= digit else { return nil }
-            let (product, tooLong) = value.multipliedReportingOverflow(by: 10)
-            let (sum, tooMuch) = product.addingReportingOverflow(
-                sign * Int64(digit - UInt8(ascii: "0")))
-            if tooLong || tooMuch { return nil }
-            value = sum
-        }
-        return value
     }
 }
 

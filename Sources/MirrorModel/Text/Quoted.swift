@@ -159,3 +159,43 @@ package enum URLSecrets {
         }
     }
 }
+
+extension String {
+    /// The text as content of HTML or as a quoted attribute, in which nothing is markup.
+    ///
+    /// A character that would be invisible, or that would change the direction of others, is shown
+    /// by its number.
+    package var escapedForHTML: String {
+        var escaped = ""
+        for scalar in printable.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    /// The word quoted for a command that sh(1) reads.
+    package var quotedForShell: String {
+        if isPlainWord { return self }
+        return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
+    }
+
+    /// Whether no character of the word has a special meaning to systemd, cron or sh.
+    package var isPlainWord: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "/._-:=,+@".utf8.contains(byte)
+                }
+            }
+    }
+}

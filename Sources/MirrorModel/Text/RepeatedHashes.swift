@@ -93,7 +93,7 @@ package struct SortedHashes: Sendable {
 
     /// Whether the list has a hash.
     package func contains(_ hash: UInt64) -> Bool {
-        let position = hashes.indices.first(sortedWhere: { hashes[$0] >= hash })
+        let position = hashes.indices.partitioningIndex(where: { hashes[$0] >= hash })
         return position < hashes.count && hashes[position] == hash
     }
 }
@@ -112,7 +112,7 @@ extension Range<Int> {
     /// Returns the first position for which the condition holds, or the end if it holds for none.
     ///
     /// If the condition holds for a position, it must hold for all later positions too.
-    func first(sortedWhere isBehind: (Int) -> Bool) -> Int {
+    package func partitioningIndex(where isBehind: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)
         while low < high {
             let middle = low + (high - low) / 2

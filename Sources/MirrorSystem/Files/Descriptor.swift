@@ -12,6 +12,11 @@ package final class Descriptor: Sendable {
 
     deinit { close(number) }
 
+    /// An empty file in memory, which has no name (memfd_create(2)).
+    package static func inMemory() throws(Errno) -> Descriptor {
+        Descriptor(owning: try retrying("memfd_create", "") { linux_memfd("tool") })
+    }
+
     /// The file's status (fstat(2)).
     package func status(path: String) throws(Errno) -> FileStatus {
         try FileStatus(folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)

@@ -21,23 +21,18 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     @Argument(
         help: ArgumentHelp(
             "The path of a manifest in JSON or XML, unless the first one is a URL, and URLs.",
-            valueName: "manifest|url"),
-        completion: .file())
+            valueName: "manifest|url"), completion: .file())
     var words: [String]
 
-    @Option(
-        name: .long, help: ArgumentHelp("The folder of the new files.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder of the new files.", valueName: "folder"))
     var to = "Documents/"
 
-    @Option(
-        name: .long, help: ArgumentHelp("The target of the one new file.", valueName: "target"))
+    @Option(help: ArgumentHelp("The target of the one new file.", valueName: "target"))
     var `as`: Target?
 
-    @Flag(name: .long, help: "Fetch the new files, and declare their sizes and digests.")
-    var pin = false
+    @Flag(help: "Fetch the new files, and declare their sizes and digests.") var pin = false
 
-    @Flag(name: .long, help: "Fetch the new files.")
-    var sync = false
+    @Flag(help: "Fetch the new files.") var sync = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
@@ -127,14 +122,9 @@ extension AddCommand {
             return Console.output.document { json in
                 json.member("manifest", path)
                 json.member("new", isNew)
-                json.key("added")
-                json.array { json in
-                    for entry in entries {
-                        json.object {
-                            $0.member("path", entry.target.path)
-                            $0.member("url", entry.url.description)
-                        }
-                    }
+                json.objects("added", entries) { entry, json in
+                    json.member("path", entry.target.path)
+                    json.member("url", entry.url.description)
                 }
             }
         }
@@ -179,7 +169,6 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         try await ManifestFile(path: manifest).remove(targets)
         show()
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 

@@ -20,18 +20,15 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
               mirror check --require-pinned maps.xml && git commit maps.xml
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: .requirePinned) var requirePinned = false
+    @Flag(help: .requirePinned) var requirePinned = false
 
-    @Flag(name: .long, help: .strictLists) var strict = false
+    @Flag(help: .strictLists) var strict = false
 
-    @Flag(name: .long, help: "Write the corrections that are certain into the manifest's file.")
-    var fix = false
+    @Flag(help: "Write the corrections that are certain into the manifest's file.") var fix = false
 
-    @Flag(name: .long, help: "With --fix: say what would be corrected, and write nothing.")
-    var dryRun = false
+    @Flag(help: "With --fix: say what would be corrected, and write nothing.") var dryRun = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -81,8 +78,7 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
             let hint = try lists.hint()
             return try manifests.map { (try ManifestSource(argument: $0), hint) }
         }
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let hints = try await session.manifests.rememberedHints()
         return try await session.manifests.rememberedSources().map { ($0, hints[$0] ?? ListHint()) }
     }
@@ -220,10 +216,7 @@ extension CheckCommand {
     /// Prints all reports as one document.
     private func document(_ reports: [CheckReport]) {
         Console.output.document { json in
-            json.key("manifests")
-            json.array { json in
-                for report in reports { write(report, to: &json) }
-            }
+            json.array("manifests", reports) { report, json in write(report, to: &json) }
         }
     }
 
@@ -236,32 +229,23 @@ extension CheckCommand {
             json.member("name", report.decoded?.manifest.name)
             json.member("resources", report.decoded?.manifest.resources.count)
             json.member("error", report.error?.sentence)
-            json.key("diagnostics")
-            json.array { json in
-                for diagnostic in report.diagnostics {
-                    json.object { json in
-                        json.member("severity", diagnostic.severity.rawValue)
-                        json.member("file", diagnostic.file)
-                        json.member("line", diagnostic.line)
-                        json.member("column", diagnostic.column)
-                        json.member("endColumn", diagnostic.endColumn)
-                        json.member("message", diagnostic.sentence)
-                        json.key("excerpt")
-                        write(diagnostic.excerpt, to: &json)
-                        json.key("correction")
-                        write(diagnostic.replacement, to: &json)
-                    }
-                }
+            json.objects("diagnostics", report.diagnostics) { diagnostic, json in
+                json.member("severity", diagnostic.severity.rawValue)
+                json.member("file", diagnostic.file)
+                json.member("line", diagnostic.line)
+                json.member("column", diagnostic.column)
+                json.member("endColumn", diagnostic.endColumn)
+                json.member("message", diagnostic.sentence)
+                json.key("excerpt")
+                write(diagnostic.excerpt, to: &json)
+                json.key("correction")
+                write(diagnostic.replacement, to: &json)
             }
             json.member("omitted", report.omitted)
-            json.key("leftOut")
-            json.array { json in
-                for entry in report.decoded?.leftOut ?? [] { entry.write(to: &json) }
+            json.array("leftOut", report.decoded?.leftOut ?? []) { entry, json in
+                entry.write(to: &json)
             }
-            json.key("corrected")
-            json.array { json in
-                for fix in report.fixes { write(fix, to: &json) }
-            }
+            json.array("corrected", report.fixes) { fix, json in write(fix, to: &json) }
             json.member("written", report.isWritten)
         }
     }

@@ -22,8 +22,7 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
             """)
 
     @Argument(
-        help: ArgumentHelp(
-            "A path, an http(s) URL, or - for standard input.", valueName: "in"),
+        help: ArgumentHelp("A path, an http(s) URL, or - for standard input.", valueName: "in"),
         completion: .file())
     var input: String
 
@@ -33,13 +32,12 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
     var destination: String
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "json, xml or metalink. Default: what OUT's extension says (.json .xml .meta4 .metalink).",
             valueName: "notation"))
     var to: DecodedManifest.Notation?
 
-    @Flag(name: .long, help: "Leave out what the notation cannot say, with a warning for each.")
+    @Flag(help: "Leave out what the notation cannot say, with a warning for each.")
     var lossy = false
 
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
@@ -69,7 +67,6 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
         }
         if destination == "-" {
             try writer.write(decoded.manifest) { Console.output.write(bytes: $0) }
-            if Console.output.writeError != nil { throw ExitCode(74) }
             return
         }
         try await ManifestFile(path: destination).write(decoded.manifest, with: writer)

@@ -20,35 +20,30 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "What mirror's files in Caches may take up, e.g. 500MiB.", valueName: "size"))
     var quota: ByteCount
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "How many files may be removed, a number or a percentage.",
             discussion: "Default: half of the files in Caches where mirror has more than 10 there.",
             valueName: "n|p%"))
     var maxDelete: DeleteLimit?
 
-    @Flag(name: .long, help: "Say what would be removed, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be removed, and do nothing.") var dryRun = false
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let eviction = CacheEviction(
             toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted)
         let report = try await report(on: eviction, in: session)
         show(report)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
     }
 

@@ -19,8 +19,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
               mirror export --as npm-cache package-lock.json | sh
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @Option(
         name: [.customLong("as")],
@@ -36,12 +35,11 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
             valueName: "path"), completion: .file())
     var destination: String?
 
-    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
+    @Option(help: .only, completion: .tags) var only: [String] = []
 
-    @Option(name: .long, help: .skip, completion: .tags) var skip: [String] = []
+    @Option(help: .skip, completion: .tags) var skip: [String] = []
 
     @Flag(
-        name: .long,
         help: "Leave out files that are not there or that the format has no words for, with notes.")
     var lossy = false
 
@@ -67,8 +65,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     var choices: any OutputChoices { path == nil ? FewChoices(json: true) : output }
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists
         ).load(in: session)

@@ -24,7 +24,6 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     var targets: [Target]
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "A manifest that names them; repeatable. Default: those that this root remembers.",
             valueName: "manifest"))
@@ -144,7 +143,9 @@ struct FetchWork {
         var shown = RunOutput(options: output)
         shown.hasOtherResults = hasOtherResults
         shown.observer = observer
-        try await shown.reportingFailure(opening: makeSession) { [shown] session in
+        try await shown.reportingFailure {
+            try MirrorSession(root: root.root, configuration: running.configuration(network))
+        } _: { [shown] session in
             if locations.isEmpty || !makesRoot { try session.requireRoot() }
             let manifests = try await ManifestArguments(
                 locations: locations, isOffline: network.offline, isStrict: network.strict
@@ -160,33 +161,14 @@ struct FetchWork {
         _ manifests: [Manifest], _ planning: PlanOptions, in session: MirrorSession,
         _ shown: RunOutput, afterwards: @Sendable () async throws -> Void = {}
     ) async throws {
-        try await shown.concluding {
-            CommandStage.enter(.waitingForLock)
-            try await session.withPlan(
-                of: manifests, options: planning, waitingSeconds: running.waitingSeconds
-            ) {
-                CommandStage.enter(.lookingAtTree)
-            } _: { plan in
-                CommandStage.enter(.running)
-                try await shown.show(session.execute(plan, options: try runOptions()))
-                try await afterwards()
-            }
+        try await shown.carryOut(
+            manifests, planning, waiting: running.ending.wait, in: session
+        ) { plan in
+            CommandStage.enter(.running)
+            var options = try running.runOptions(network)
+            removal?.apply(to: &options)
+            try await shown.show(session.execute(plan, options: options))
+            try await afterwards()
         }
-    }
-
-    private func makeSession() throws -> MirrorSession {
-        var configuration = network.configuration
-        running.apply(to: &configuration)
-        return try MirrorSession(root: root.root, configuration: configuration)
-    }
-
-    private func runOptions() throws -> RunOptions {
-        var options = RunOptions()
-        running.apply(to: &options)
-        removal?.apply(to: &options)
-        options.isOffline = network.offline
-        options.secrets = try network.secrets()
-        options.followsPlanning = true
-        return options
     }
 }

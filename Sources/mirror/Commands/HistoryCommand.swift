@@ -18,8 +18,7 @@ struct HistoryCommand: AsyncParsableCommand {
               mirror history --json | jq -r '.runs[] | select(.exit != 0) | .started'
             """)
 
-    @Option(name: .long, help: ArgumentHelp("How many runs.", valueName: "n"))
-    var last = 30
+    @Option(help: ArgumentHelp("How many runs.", valueName: "n")) var last = 30
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions
@@ -29,11 +28,9 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let runs = try await session.history.runs(limit: last)
         show(runs, root: session.root)
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 
@@ -62,8 +59,7 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let decisions = try await session.history.decisions(about: target)
         let manifests = try await ManifestArguments(locations: [], isOffline: network.offline)
             .loadKnown(in: session)
@@ -87,7 +83,6 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         } else {
             show(decisions, now, deferral, root: session.root, clock: .ofThisProcess(now: plan.now))
         }
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 
@@ -96,8 +91,7 @@ extension HistoryCommand {
     private func show(_ runs: [PastRun], root: String) {
         guard !output.json else {
             return Console.output.document { json in
-                json.key("runs")
-                json.array { json in for run in runs { run.write(to: &json) } }
+                json.array("runs", runs) { run, json in run.write(to: &json) }
             }
         }
         let style = TextStyle(isColored: output.usesColor(on: .output))
@@ -215,16 +209,11 @@ extension WhyCommand {
             } else {
                 json.null()
             }
-            json.key("decisions")
-            json.array { json in
-                for (run, decision) in decisions {
-                    json.object { json in
-                        json.member("run", run.id)
-                        json.member("started", run.startedAt.rfc3339)
-                        json.member("exit", run.summary?.exit)
-                        decision.writeMembers(to: &json)
-                    }
-                }
+            json.objects("decisions", decisions) { past, json in
+                json.member("run", past.run.id)
+                json.member("started", past.run.startedAt.rfc3339)
+                json.member("exit", past.run.summary?.exit)
+                past.decision.writeMembers(to: &json)
             }
         }
     }

@@ -25,19 +25,16 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @Argument(
         help: ArgumentHelp(
             "A path, an http(s) URL, or - for standard input; several become one manifest.",
-            valueName: "source"),
-        completion: .file())
+            valueName: "source"), completion: .file())
     var sources: [String]
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp(
-            "Where the manifest goes. Default: standard output.", valueName: "file"),
+        help: ArgumentHelp("Where the manifest goes. Default: standard output.", valueName: "file"),
         completion: .file())
     var destination: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The manifest's name. Default: that of the first source's file, without extension.",
             valueName: "name"))
@@ -47,7 +44,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Limits") var time: DeadlineOptions
 
-    @Flag(name: .long, help: .strictLists) var strict = false
+    @Flag(help: .strictLists) var strict = false
 
     @OptionGroup(title: "Output") var output: ListOptions
 
@@ -104,7 +101,6 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
             try ManifestWriter(.json, label: "<stdout>").write(manifest) {
                 Console.output.write(bytes: $0)
             }
-            if Console.output.writeError != nil { throw ExitCode(74) }
             return
         }
         let notation = DecodedManifest.Notation(fileName: destination) ?? .json
@@ -126,19 +122,11 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
             json.member("manifest", destination)
             json.member("resources", resources)
             json.member("pinned", pinned)
-            json.key("lists")
-            json.array { json in
-                for list in lists {
-                    json.object { json in
-                        json.member("list", list.manifest.label)
-                        json.member("format", list.list?.rawValue)
-                        json.member("pages", list.pages)
-                        json.key("leftOut")
-                        json.array { json in
-                            for entry in list.leftOut { entry.write(to: &json) }
-                        }
-                    }
-                }
+            json.objects("lists", lists) { list, json in
+                json.member("list", list.manifest.label)
+                json.member("format", list.list?.rawValue)
+                json.member("pages", list.pages)
+                json.array("leftOut", list.leftOut) { entry, json in entry.write(to: &json) }
             }
         }
     }

@@ -20,8 +20,7 @@ struct JobsCommand: AsyncParsableCommand {
               mirror jobs --live --root /srv/maps
             """)
 
-    @Flag(name: .long, help: "Show the transfers of the root's run as they go on.")
-    var live = false
+    @Flag(help: "Show the transfers of the root's run as they go on.") var live = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ResultOptions
@@ -50,7 +49,7 @@ struct JobsCommand: AsyncParsableCommand {
         // Processes that do not answer, such as one that Ctrl-Z stopped.
         var silent: [Int32] = []
         for client in ControlClient.all(ofRoot: root) {
-            if case .job(let job) = client.ask(.describe) {
+            if case .job(let job) = client.ask(ControlRequest(.describe)) {
                 jobs.append(job)
             } else if client.isSilent {
                 silent.append(client.process)
@@ -58,12 +57,8 @@ struct JobsCommand: AsyncParsableCommand {
         }
         if output.json {
             return Console.output.document { json in
-                json.key("jobs")
-                json.beginArray()
-                for job in jobs { json.object { job.writeMembers(to: &$0) } }
-                json.endArray()
-                json.key("silent")
-                json.array { json in for process in silent { json.number(Int64(process)) } }
+                json.objects("jobs", jobs) { job, json in job.writeMembers(to: &json) }
+                json.array("silent", silent) { process, json in json.number(Int64(process)) }
             }
         }
         let clock = LocalClock.ofThisProcess(now: .now)
@@ -77,10 +72,9 @@ struct JobsCommand: AsyncParsableCommand {
 
 extension JobsCommand {
     private func follow() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let client = ControlClient.all(ofRoot: session.root).first
-        guard let client, case .job(let job) = client.ask(.follow) else {
+        guard let client, case .job(let job) = client.ask(ControlRequest(.follow)) else {
             let silent = client.flatMap { $0.isSilent ? $0.process : nil }
             throw MirrorError.noRun(
                 in: session.root, silent.map { "process \($0) does not answer" })

@@ -22,11 +22,9 @@ struct ManifestsCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let manifests = try await session.manifests.remembered()
         show(manifests, root: session.root)
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 
@@ -50,24 +48,20 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
         completion: .names)
     var name: String
 
-    @Flag(name: .long, help: "Remove its files too, where they are unchanged.")
-    var delete = false
+    @Flag(help: "Remove its files too, where they are unchanged.") var delete = false
 
-    @Flag(name: .long, help: "Say what would be done, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let report = try await session.manifests.forget(
             name, deleting: delete, isDryRun: dryRun, waitingSeconds: wait?.seconds ?? 0)
         show(report)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.failures.isEmpty { throw ExitCode(1) }
     }
 }
@@ -77,10 +71,7 @@ extension ManifestsCommand {
     private func show(_ manifests: [RememberedManifest], root: String) {
         guard !output.json else {
             return Console.output.document { json in
-                json.key("manifests")
-                json.array { json in
-                    for manifest in manifests { manifest.write(to: &json) }
-                }
+                json.array("manifests", manifests) { manifest, json in manifest.write(to: &json) }
             }
         }
         let style = TextStyle(isColored: output.usesColor(on: .output))

@@ -32,18 +32,15 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
         completion: .file())
     var manifest: String
 
-    @Flag(name: .long, help: "Fetch what the sources have now, and declare that instead.")
-    var update = false
+    @Flag(help: "Fetch what the sources have now, and declare that instead.") var update = false
 
-    @Flag(name: .long, help: "Write nothing; exit 1 unless everything is declared, and is so.")
-    var check = false
+    @Flag(help: "Write nothing; exit 1 unless everything is declared, and is so.") var check = false
 
-    @Flag(name: .long, help: "Say what would be written, and write nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be written, and write nothing.") var dryRun = false
 
-    @Option(name: .long, help: .only) var only: [String] = []
+    @Option(help: .only) var only: [String] = []
 
-    @Option(name: .long, help: .skip) var skip: [String] = []
+    @Option(help: .skip) var skip: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How servers are talked to, with --update") var network: NetworkOptions
@@ -81,7 +78,6 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
 
     private func conclude(_ report: PinReport) throws {
         report.show(output, isCheck: check)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         let isWrong = !report.contradictions.isEmpty || check && !report.undeclared.isEmpty
         if isWrong { throw ExitCode(1) }
     }

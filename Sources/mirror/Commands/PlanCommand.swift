@@ -17,8 +17,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
               mirror plan --json manifest.json | jq '.totals.bytesToFetch'
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -29,10 +28,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
-    @Flag(name: .long, help: .strictLists) var strict = false
+    @Flag(help: .strictLists) var strict = false
 
-    @Flag(name: .long, help: "Exit 2 when there is something to do.")
-    var exitCode = false
+    @Flag(help: "Exit 2 when there is something to do.") var exitCode = false
 
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)

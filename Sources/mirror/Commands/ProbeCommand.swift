@@ -17,8 +17,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
               mirror probe --json URL URL | jq -r '.probes[] | select(.resumes | not) | .url'
             """)
 
-    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "url"))
-    var urls: [String]
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "url")) var urls: [String]
 
     @OptionGroup(title: "How servers are talked to") var network: ManifestNetworkOptions
     @OptionGroup(title: "Output") var output: ListOptions
@@ -33,7 +32,6 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
             on: urls, configuration: network.configuration)
         LiveDisplay.shared.end()
         show(reports)
-        if Console.output.writeError != nil { throw ExitCode(74) }
         let errors = reports.compactMap(\.error)
         let healing = errors.count(where: \.isRetryable)
         let code = Summary.exitCode(healing: healing, lasting: errors.count - healing, stale: 0)
@@ -58,10 +56,7 @@ extension ProbeCommand {
     private func show(_ reports: [ProbeReport]) {
         guard !output.json else {
             return Console.output.document { json in
-                json.key("probes")
-                json.array { json in
-                    for report in reports { json.object { report.writeMembers(to: &$0) } }
-                }
+                json.objects("probes", reports) { report, json in report.writeMembers(to: &json) }
             }
         }
         let clock = LocalClock.ofThisProcess(now: .now)

@@ -15,11 +15,9 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
               mirror prune manifest.json --max-delete 20
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: "Say what would be removed, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be removed, and do nothing.") var dryRun = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -32,50 +30,30 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         ending.watchDeadline()
         let run = RunOutput(options: output)
-        try await run.reportingFailure(opening: makeSession) { session in
+        try await run.reportingFailure {
+            try MirrorSession(root: root.root, configuration: network.configuration)
+        } _: { session in
             try session.requireRoot()
             var arguments = ManifestArguments(
                 locations: manifests, isOffline: network.offline, lists: lists)
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)
+            var planning = PlanOptions()
+            planning.prunes = true
             if dryRun {
-                return try await removals(manifests, in: session).show(output)
+                return try await session.plan(manifests, options: planning)
+                    .removalsOnly.show(output)
             }
             var options = RunOptions()
             ending.apply(to: &options)
             removal.apply(to: &options)
-            try await run.concluding {
-                CommandStage.enter(.waitingForLock)
-                var isAnnounced = false
-                try await session.withPlan(
-                    of: manifests, options: PruneCommand.planOptions,
-                    waitingSeconds: ending.wait?.seconds ?? 0
-                ) {
-                    CommandStage.enter(.lookingAtTree)
-                    for notice in await session.notices() { run.note(notice) }
-                    if !isAnnounced { run.announce(root: session.root) }
-                    isAnnounced = true
-                } _: { plan in
-                    CommandStage.enter(.removing)
-                    try await run.show(session.execute(plan.removalsOnly, options: options))
-                }
+            try await run.carryOut(
+                manifests, planning, waiting: ending.wait, in: session,
+                announce: { run.announce(root: session.root) }
+            ) { plan in
+                CommandStage.enter(.removing)
+                try await run.show(session.execute(plan.removalsOnly, options: options))
             }
         }
-    }
-
-    private func makeSession() throws -> MirrorSession {
-        try MirrorSession(root: root.root, configuration: network.configuration)
-    }
-
-    private func removals(
-        _ manifests: [Manifest], in session: MirrorSession
-    ) async throws -> Plan {
-        try await session.plan(manifests, options: PruneCommand.planOptions).removalsOnly
-    }
-
-    private static var planOptions: PlanOptions {
-        var options = PlanOptions()
-        options.prunes = true
-        return options
     }
 }

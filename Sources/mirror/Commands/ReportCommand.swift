@@ -22,18 +22,16 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
               mirror report --json | jq -r '.hosts[] | select(.ranges == "refused") | .host'
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Where the page goes; report.html by default, - for standard output.",
-            valueName: "path"), completion: .file())
+            "Where the page goes; report.html by default, - for standard output.", valueName: "path"
+        ), completion: .file())
     var destination: String?
 
-    @Flag(name: .long, help: "Open the page in a browser, by xdg-open.")
-    var open = false
+    @Flag(help: "Open the page in a browser, by xdg-open.") var open = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -52,8 +50,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let path = destination ?? "report.html"
         if path != "-", !output.json { try refuseOwnFile(path, amongFilesOf: session.root) }
         let manifests = try await ManifestArguments(
@@ -72,7 +69,6 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
                 show(path, report)
             }
         }
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 
     private func show(_ path: String, _ report: TreeReport) {

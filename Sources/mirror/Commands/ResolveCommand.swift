@@ -25,24 +25,21 @@ struct ResolveCommand: AsyncParsableCommand {
     var target: Target
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "mine is the file that had to make room, theirs the manifest's version.",
             valueName: "mine|theirs"))
     var keep: ConflictSide
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: ResultOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let report = try await ConflictResolution(of: target, keeping: keep)
             .carryOut(in: session, waitingSeconds: wait?.seconds ?? 0)
         show(report)
-        if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
 

@@ -23,7 +23,6 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Address and port; port 0 is any free one, 0.0.0.0 every address of this machine.",
             valueName: "address"))

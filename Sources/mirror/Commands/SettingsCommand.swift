@@ -33,8 +33,7 @@ struct SettingsListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
         let settings = try DeviceSettings(ofRoot: root.root)
         show(try rows(of: settings), root: session.root)
     }
@@ -66,15 +65,10 @@ struct SettingsListCommand: AsyncParsableCommand {
     private func show(_ rows: [(name: String, value: String?, origin: String)], root: String) {
         guard !output.json else {
             return Console.output.document { json in
-                json.key("settings")
-                json.array { json in
-                    for row in rows {
-                        json.object { json in
-                            json.member("name", row.name)
-                            json.member("value", row.value)
-                            json.member("from", row.origin)
-                        }
-                    }
+                json.objects("settings", rows) { row, json in
+                    json.member("name", row.name)
+                    json.member("value", row.value)
+                    json.member("from", row.origin)
                 }
             }
         }
@@ -115,7 +109,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
 
     func run() async throws {
-        try MirrorSession(root: root.root).requireRoot()
+        _ = try root.session()
         let option = try SettingsSetCommand.option(named: key)
         guard let parsed = EffectiveWords.value(of: value, option),
             let words = EffectiveWords.words(for: parsed, option)
@@ -210,8 +204,7 @@ extension DeviceSettings {
     fileprivate static func changing(
         _ options: RootOptions, _ change: (inout DeviceSettings) throws -> Void
     ) throws {
-        let session = try MirrorSession(root: options.root)
-        try session.requireRoot()
+        let session = try options.session()
         try ReplacedFile.changing(in: session.root + "/.mirror") {
             var settings = try DeviceSettings(ofRoot: options.root)
             try change(&settings)

@@ -22,20 +22,17 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
               mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: "Only files that the next sync asks about.")
-    var due = false
+    @Flag(help: "Only files that the next sync asks about.") var due = false
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Only files whose path matches this pattern of * ? [ ]; * matches / too. Repeatable.",
             valueName: "glob"))
     var path: [String] = []
 
-    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
+    @Option(help: .only, completion: .tags) var only: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -44,8 +41,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
-        try session.requireRoot()
+        let session = try root.session(network.configuration)
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists
         )

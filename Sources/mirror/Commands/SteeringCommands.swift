@@ -20,12 +20,11 @@ struct PauseCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SteeringOptions
 
-    @Flag(name: .long, help: "Also in later runs, until `mirror resume`.")
-    var sticky = false
+    @Flag(help: "Also in later runs, until `mirror resume`.") var sticky = false
 
     func run() async throws {
         try await options.send(
-            .pause(options.targets, isSticky: sticky), word: "paused",
+            .pause, isThorough: sticky, word: "paused",
             alone: sticky ? PauseCommand.putAside : nil)
     }
 
@@ -56,7 +55,7 @@ struct ResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.send(
-            .resume(options.targets), word: "resumed", alone: ResumeCommand.takeUp)
+            .resume, word: "resumed", alone: ResumeCommand.takeUp)
     }
 
     @Sendable private static func takeUp(
@@ -85,12 +84,10 @@ struct CancelCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SteeringOptions
 
-    @Flag(name: .long, help: "Delete the parts.")
-    var discard = false
+    @Flag(help: "Delete the parts.") var discard = false
 
     func run() async throws {
-        try await options.send(
-            .cancel(options.targets, discardingParts: discard), word: "cancelled")
+        try await options.send(.cancel, isThorough: discard, word: "cancelled")
     }
 }
 
@@ -117,11 +114,11 @@ extension SteeringOptions {
     ///     returns the targets that it changed, or nil if there was nothing to change. `nil` in
     ///     place of the action means that only a process can do it.
     fileprivate func send(
-        _ request: ControlRequest, word: String,
+        _ verb: ControlRequest.Verb, isThorough: Bool = false, word: String,
         alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)? = nil
     ) async throws {
-        let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        let session = try root.session()
+        let request = ControlRequest(verb, targets, isThorough: isThorough)
         var unknown = Set(targets)
         var refusals: [String] = []
         var isDone = false

@@ -20,8 +20,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
               mirror sync --offline --stale-ok   use what is there
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -34,8 +33,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Operations") var operations: OperationOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
-    var dryRun = false
+    @Flag(help: "Say what would be done, as `mirror plan` does, and do nothing.") var dryRun = false
 
     /// The option groups as one value.
     var options: SyncOptions {
@@ -110,20 +108,14 @@ struct SyncOptions {
 
     /// A session over the root.
     func makeSession() throws -> MirrorSession {
-        var configuration = network.configuration
-        running.apply(to: &configuration)
-        return try MirrorSession(root: root.root, configuration: configuration)
+        try MirrorSession(root: root.root, configuration: running.configuration(network))
     }
 
     /// The limits and permissions of the run.
     func runOptions() throws -> RunOptions {
-        var options = RunOptions()
-        running.apply(to: &options)
+        var options = try running.runOptions(network)
         removal.apply(to: &options)
-        options.isOffline = network.offline
         options.permission = when.permission
-        options.secrets = try network.secrets()
-        options.followsPlanning = true
         options.reportsKept = output.json || output.verbose
         return options
     }
@@ -141,22 +133,15 @@ extension SyncOptions {
         _ manifests: [Manifest], in session: MirrorSession, showing output: RunOutput,
         isAnnounced: Bool = false
     ) async throws {
-        try await output.concluding(due: { try await due(manifests, in: session) }) {
-            CommandStage.enter(.waitingForLock)
-            var isAnnounced = isAnnounced
-            try await session.withPlan(
-                of: manifests, options: planOptions, waitingSeconds: running.waitingSeconds
-            ) {
-                CommandStage.enter(.lookingAtTree)
-                for notice in await session.notices() { output.note(notice) }
-                if !isAnnounced { announce(session, in: output) }
-                isAnnounced = true
-            } _: { plan in
-                CommandStage.enter(.running)
-                // A run that has nothing to do ends before another process could steer it.
-                if !plan.isEmpty { output.responder?.begin(session) }
-                try await output.show(session.execute(plan, options: try runOptions()))
-            }
+        try await output.carryOut(
+            manifests, planOptions, waiting: running.ending.wait, in: session,
+            due: { try await due(manifests, in: session) },
+            announce: { if !isAnnounced { announce(session, in: output) } }
+        ) { plan in
+            CommandStage.enter(.running)
+            // A run that has nothing to do ends before another process could steer it.
+            if !plan.isEmpty { output.responder?.begin(session) }
+            try await output.show(session.execute(plan, options: try runOptions()))
         }
     }
 

@@ -18,11 +18,9 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
               mirror verify --repair manifest.json
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
-    @Flag(name: .long, help: "Fetch again what differs.")
-    var repair = false
+    @Flag(help: "Fetch again what differs.") var repair = false
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -32,10 +30,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
 
     func run() async throws {
         running.ending.watchDeadline()
-        var configuration = network.configuration
-        running.apply(to: &configuration)
-        let session = try MirrorSession(root: root.root, configuration: configuration)
-        try session.requireRoot()
+        let session = try root.session(running.configuration(network))
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists,
             isStrict: network.strict
@@ -51,7 +46,9 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         run.observer = { event in ends.withLock { $0.note(event) } }
         try await run.concluding { [run] in
             CommandStage.enter(.waitingForLock)
-            try await session.withLock(waitingSeconds: running.waitingSeconds) {
+            try await session.withLock(
+                waitingSeconds: running.ending.wait?.seconds ?? 0
+            ) {
                 CommandStage.enter(.reading)
                 let report = try await session.verify(manifests)
                 describe(report)
@@ -83,10 +80,8 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         }
         planning.refetched = Set(
             report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
-        var options = RunOptions()
-        running.apply(to: &options)
-        options.isOffline = network.offline
-        options.secrets = try network.secrets()
+        var options = try running.runOptions(network)
+        options.followsPlanning = false
         options.reportsKept = false
         let plan = try await session.plan(manifests, options: planning)
         CommandStage.enter(.running)

@@ -19,8 +19,7 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
               mirror watch --window 01:00-06:00  every manifest that this root remembers, at night
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -33,13 +32,10 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Operations") var operations: OperationOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Sync after this time even if nothing is due.", valueName: "time"))
+    @Option(help: ArgumentHelp("Sync after this time even if nothing is due.", valueName: "time"))
     var every = DurationText(seconds: 3600)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Delay each sync by chance, at most so long, so that devices do not ask all at once.",
             discussion: "Default: a tenth of the wait, 10 minutes at most.", valueName: "time"))

@@ -75,29 +75,38 @@ extension ControlResponder {
     private func answer(_ request: ControlRequest) async -> ControlReply {
         let (job, session) = state.withLock { ($0.job, $0.session) }
         do {
-            switch request {
+            switch request.verb {
             case .describe, .follow: return .job(job)
-            case .pause(let targets, let isSticky):
-                return try await pause(targets, isSticky: isSticky, session, job)
-            case .resume(let targets): return try await resume(targets, session, job)
-            case .cancel(let targets, let discards):
+            case .pause: return try await pause(request, session, job)
+            case .resume: return try await resume(request.targets, session, job)
+            case .cancel:
                 guard let session else { return ControlResponder.idle }
-                if targets.isEmpty { await session.cancelAll(discardingParts: discards) }
-                let known = await session.fetched(among: targets)
-                for target in known {
-                    await session.cancel(target, discardingPart: discards)
+                let discards = request.isThorough
+                if request.targets.isEmpty { await session.cancelAll(discardingParts: discards) }
+                return await each(of: request.targets, in: session) {
+                    await session.cancel($0, discardingPart: discards)
                 }
-                return .done(unknown: targets.filter { !known.contains($0) })
             }
         } catch { return .refused(CommandError(error).error.message) }
     }
 
     private static let idle = ControlReply.refused("no run is under way at the moment")
 
+    /// Steers the targets that the run fetches.
+    private func each(
+        of targets: [Target], besides taken: [Target] = [], in session: MirrorSession,
+        _ steer: (Target) async -> Void
+    ) async -> ControlReply {
+        let known = await session.fetched(among: targets) + taken
+        for target in known { await steer(target) }
+        return .done(unknown: targets.filter { !known.contains($0) })
+    }
+
     private func pause(
-        _ targets: [Target], isSticky: Bool, _ session: MirrorSession?, _ job: JobDescription
+        _ request: ControlRequest, _ session: MirrorSession?, _ job: JobDescription
     ) async throws -> ControlReply {
-        if isSticky {
+        let targets = request.targets
+        if request.isThorough {
             let session = try session ?? MirrorSession(root: job.root)
             for target in ControlResponder.wishes(targets) { try await session.putAside(target) }
             return .done(unknown: [])
@@ -107,9 +116,7 @@ extension ControlResponder {
             await session.pauseAll()
             state.withLock { $0.job.isPaused = true }
         }
-        let known = await session.fetched(among: targets)
-        for target in known { await session.pause(target) }
-        return .done(unknown: targets.filter { !known.contains($0) })
+        return await each(of: targets, in: session) { await session.pause($0) }
     }
 
     private func resume(
@@ -126,9 +133,7 @@ extension ControlResponder {
             await session.resumeAll()
             state.withLock { $0.job.isPaused = false }
         }
-        let known = await session.fetched(among: targets) + taken
-        for target in known { await session.resume(target) }
-        return .done(unknown: targets.filter { !known.contains($0) })
+        return await each(of: targets, besides: taken, in: session) { await session.resume($0) }
     }
 
     /// Returns the targets, or one nil that stands for all targets.

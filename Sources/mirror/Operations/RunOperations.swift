@@ -168,33 +168,28 @@ extension Outcome {
 /// A run's log and metrics, and the programs that it starts at its end.
 struct OperationOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp("Append one line an event to this file.", valueName: "file"),
         completion: .file())
     var log: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("How the log is written: logfmt or json.", valueName: "format"))
+    @Option(help: ArgumentHelp("How the log is written: logfmt or json.", valueName: "format"))
     var logFormat = LogFormat.logfmt
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Write the run's numbers for Prometheus's textfile collector to this file.",
-            valueName: "file"),
-        completion: .file())
+            valueName: "file"), completion: .file())
     var metrics: String?
 
     @Option(
-        name: .long, parsing: .unconditionalSingleValue,
+        parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
             "Start this program when files changed, their paths on its standard input; repeat for its arguments.",
             valueName: "word"))
     var onChange: [String] = []
 
     @Option(
-        name: .long, parsing: .unconditionalSingleValue,
+        parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
             "Start this program when the exit code is not 0, the failed paths on its standard input; repeat for its arguments.",
             valueName: "word"))

@@ -6,14 +6,19 @@ import Synchronization
 /// The option that says where the tree is.
 struct RootOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The folder that holds Documents, Caches, tmp and .mirror.",
             discussion:
                 "Default: $MIRROR_ROOT, else the nearest folder above that has .mirror, else here.",
-            valueName: "dir"),
-        completion: .directory)
+            valueName: "dir"), completion: .directory)
     var root: String?
+
+    /// Opens a session over a root that exists. Throws `MirrorError` with `rootUnusable`.
+    func session(_ configuration: Configuration = Configuration()) throws -> MirrorSession {
+        let session = try MirrorSession(root: root, configuration: configuration)
+        try session.requireRoot()
+        return session
+    }
 }
 
 /// A command that shows its progress.
@@ -99,24 +104,24 @@ struct FewChoices: OutputChoices {
 
 /// The output options of verbs that print one result.
 struct ResultOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: .json) var json = false
+    @Flag(help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
 }
 
 /// The output options of verbs that print a list.
 struct ListOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: .json) var json = false
+    @Flag(help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
-    @Option(name: .long, help: .color) var color = ColorChoice.auto
+    @Option(help: .color) var color = ColorChoice.auto
 
     func validate() throws { ColorChoice.ofCommand = color }
 }
 
 /// The output options of verbs that print a list and by default leave part of it out.
 struct DetailOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: .json) var json = false
+    @Flag(help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
-    @Option(name: .long, help: .color) var color = ColorChoice.auto
+    @Option(help: .color) var color = ColorChoice.auto
     @Flag(name: .shortAndLong, help: .verbose) var verbose = false
 
     func validate() throws {
@@ -127,12 +132,12 @@ struct DetailOptions: ParsableArguments, OutputChoices {
 
 /// The output options of verbs that transfer files.
 struct OutputOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: .json) var json = false
+    @Flag(help: .json) var json = false
     @Flag(name: .shortAndLong, help: .quiet) var quiet = false
-    @Option(name: .long, help: .color) var color = ColorChoice.auto
+    @Option(help: .color) var color = ColorChoice.auto
     @Flag(name: .shortAndLong, help: .verbose) var verbose = false
 
-    @Flag(name: .long, help: "No live progress on a terminal, no lines of progress elsewhere.")
+    @Flag(help: "No live progress on a terminal, no lines of progress elsewhere.")
     var noProgress = false
 
     func validate() throws {

@@ -6,49 +6,48 @@ import MirrorModel
 struct RunningOptions: ParsableArguments {
     @OptionGroup var ending: EndingOptions
 
-    @Flag(name: .long, help: "Exit 0 when good files could not be confirmed.")
-    var staleOk = false
+    @Flag(help: "Exit 0 when good files could not be confirmed.") var staleOk = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("With --stale-ok: how old such files may be.", valueName: "time"))
+    @Option(help: ArgumentHelp("With --stale-ok: how old such files may be.", valueName: "time"))
     var maxStale: DurationText?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Bytes that stay free on each file system.", valueName: "size"))
+    @Option(help: ArgumentHelp("Bytes that stay free on each file system.", valueName: "size"))
     var minFree = ByteCount(64 << 20)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "What happens to a file that someone else put at a target: rename, keep or replace.",
             valueName: "policy"))
     var onConflict = ConflictPolicy.rename
 
-    /// Seconds to wait for another run to end.
-    var waitingSeconds: Int64 { ending.wait?.seconds ?? 0 }
-
     func validate() throws {
         if maxStale != nil, !staleOk { throw ValidationError("--max-stale goes with --stale-ok.") }
     }
 
-    func apply(to configuration: inout Configuration) {
+    /// Returns the configuration of a session whose runs have these limits.
+    func configuration(_ network: NetworkOptions) -> Configuration {
+        var configuration = network.configuration
         configuration.leastFreeSpace = minFree.bytes
         configuration.onConflict = onConflict
+        return configuration
     }
 
-    func apply(to options: inout RunOptions) {
+    /// Returns the options of a run that fetches. Throws `MirrorError` with `usage`.
+    func runOptions(_ network: NetworkOptions) throws -> RunOptions {
+        var options = RunOptions()
         ending.apply(to: &options)
         options.acceptsStale = staleOk
         options.longestStale = maxStale?.seconds
+        options.isOffline = network.offline
+        options.secrets = try network.secrets()
+        options.followsPlanning = true
+        return options
     }
 }
 
 /// How long a command may take.
 struct DeadlineOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "End the command after this time, counted from its start.", valueName: "time"))
     var deadline: DurationText?
@@ -61,10 +60,9 @@ struct DeadlineOptions: ParsableArguments {
 struct EndingOptions: ParsableArguments {
     @OptionGroup var time: DeadlineOptions
 
-    @Flag(name: .long, help: "End the run at the first failure.")
-    var failFast = false
+    @Flag(help: "End the run at the first failure.") var failFast = false
 
-    @Option(name: .long, help: .wait) var wait: DurationText?
+    @Option(help: .wait) var wait: DurationText?
 
     /// Starts to watch the deadline.
     func watchDeadline() { time.watchDeadline() }
@@ -79,7 +77,6 @@ struct EndingOptions: ParsableArguments {
 /// How many files may be removed.
 struct RemovalOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "How many files may be removed, a number or a percentage.",
             discussion:
@@ -95,21 +92,18 @@ struct RemovalOptions: ParsableArguments {
 /// How much Caches may hold, and how long files of tmp and unwanted parts are kept.
 struct StorageOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "What mirror's files in Caches may take up, e.g. 5GiB; the rest is evicted.",
             valueName: "size"))
     var quota: ByteCount?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Remove files of tmp that were not used for so long, or are no longer named.",
             valueName: "time"))
     var keepTmp: DurationText?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Remove parts of unfinished files that no manifest wants after so long.",
             valueName: "time"))
@@ -125,17 +119,15 @@ struct StorageOptions: ParsableArguments {
 /// When transfers may run. Other transfers are deferred.
 struct PermissionOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Fetch only at these local times, e.g. 01:00-06:00,22:00-24:00; the rest is deferred.",
             valueName: "times"))
     var window: DailyWindows?
 
-    @Flag(name: .long, help: "Fetch nothing while NetworkManager says that the network is metered.")
+    @Flag(help: "Fetch nothing while NetworkManager says that the network is metered.")
     var unlessMetered = false
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Body bytes that may arrive in a day, week or month, e.g. 10GiB/month.",
             valueName: "budget"))

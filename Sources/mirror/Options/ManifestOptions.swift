@@ -96,34 +96,29 @@ extension LoadedManifests {
 /// The options for reading lists of other programs.
 struct ImportOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Read a list as this format, whatever it looks like: urls, sums, npm and others (docs/lists.md).",
             valueName: "format"))
     var from: ListFormat?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The folder of the files that a list names without URLs.", valueName: "url"))
     var base: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The package index at which files of requirements.txt and the like are found by their digests.",
             valueName: "url"))
     var index: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The registry of npm packages without a URL. Default: npm's public one.",
             valueName: "url"))
     var registry: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "How deep into its folders a directory listing is followed. Default: \(ListHint.defaultDepth).",
             valueName: "folders"))
@@ -172,35 +167,27 @@ extension DecodedManifest {
 
 /// Which resources are selected, and which state is assumed of them; shared by plan and sync.
 struct SelectionOptions: ParsableArguments {
-    @Option(name: .long, help: .only, completion: .tags) var only: [String] = []
+    @Option(help: .only, completion: .tags) var only: [String] = []
 
-    @Option(name: .long, help: .skip, completion: .tags) var skip: [String] = []
+    @Option(help: .skip, completion: .tags) var skip: [String] = []
 
-    @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")
+    @Flag(help: "Remove files that the manifest named before and no longer names.")
     var prune = false
 
-    @Flag(
-        name: .long,
-        help: "All or nothing: put all files of a manifest in place together, or none.")
+    @Flag(help: "All or nothing: put all files of a manifest in place together, or none.")
     var atomic = false
 
-    @Flag(name: .long, help: "Read every file again, whatever its time and size say.")
-    var verify = false
+    @Flag(help: "Read every file again, whatever its time and size say.") var verify = false
 
-    @Flag(name: .long, help: "Treat every unpinned file as due.")
-    var refresh = false
+    @Flag(help: "Treat every unpinned file as due.") var refresh = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Treat this file as not there; repeatable.", valueName: "target"))
+    @Option(help: ArgumentHelp("Treat this file as not there; repeatable.", valueName: "target"))
     var refetch: [Target] = []
 
-    @Flag(
-        name: .long,
-        help: "Move a target that another manifest wants otherwise to the one that is given.")
+    @Flag(help: "Move a target that another manifest wants otherwise to the one that is given.")
     var takeOver = false
 
-    @Flag(name: .long, help: .requirePinned) var requirePinned = false
+    @Flag(help: .requirePinned) var requirePinned = false
 
     var planOptions: PlanOptions {
         var options = PlanOptions()

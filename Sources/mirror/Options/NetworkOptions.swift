@@ -7,19 +7,16 @@ import MirrorModel
 struct NetworkOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp(
-            "Transfers at once, over all hosts (auto: 128).", valueName: "n|auto"))
+        help: ArgumentHelp("Transfers at once, over all hosts (auto: 128).", valueName: "n|auto"))
     var jobs = JobCount.auto
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 64 connections, or 100 streams of HTTP/2.",
             valueName: "n"))
     var perHost: Int?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Connections for one large file: a number, or auto for as many as raise the rate.",
             valueName: "n|auto"))
@@ -27,26 +24,18 @@ struct NetworkOptions: ParsableArguments {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("The greatest body whose size is not declared.", valueName: "size"))
+    @Option(help: ArgumentHelp("The greatest body whose size is not declared.", valueName: "size"))
     var maxSize: ByteCount?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("End the run after so many received bytes.", valueName: "size"))
+    @Option(help: ArgumentHelp("End the run after so many received bytes.", valueName: "size"))
     var maxTransfer: ByteCount?
 
-    @Flag(name: .long, help: "No request: use what is there.")
-    var offline = false
+    @Flag(help: "No request: use what is there.") var offline = false
 
-    @Flag(
-        name: .long,
-        help: "Refuse what cannot be vouched for, and a list of which an entry cannot be taken.")
+    @Flag(help: "Refuse what cannot be vouched for, and a list of which an entry cannot be taken.")
     var strict = false
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Let ${NAME} in the manifest stand for this environment variable; repeatable.",
             discussion:
@@ -87,7 +76,7 @@ struct NetworkOptions: ParsableArguments {
 
 /// How mirror connects to a manifest's server, for verbs that use no other server.
 struct ManifestNetworkOptions: ParsableArguments {
-    @Flag(name: .long, help: "No request: use the last good copy of a manifest that has a URL.")
+    @Flag(help: "No request: use the last good copy of a manifest that has a URL.")
     var offline = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -98,48 +87,39 @@ struct ManifestNetworkOptions: ParsableArguments {
 /// How mirror connects to a server, for any kind of request.
 struct ConnectionOptions: ParsableArguments {
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "How often a transfer that failed in passing is tried again.", valueName: "n"))
     var retries = 7
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The longest wait before a retry; a server that asks for more fails now.",
             valueName: "time"))
     var maxWait = DurationText(seconds: 300)
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("How long less than 1 KiB/s may arrive.", valueName: "time"))
+    @Option(help: ArgumentHelp("How long less than 1 KiB/s may arrive.", valueName: "time"))
     var stallTimeout = DurationText(seconds: 30)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Bytes a second over all transfers, e.g. 2MiB, or by local time: \"08:00-18:00 1MiB, otherwise 0\"; 0 is no limit.",
             valueName: "rate"))
     var limitRate: RateLimit?
 
-    @Flag(name: .long, help: "Take user names and passwords from ~/.netrc.")
-    var netrc = false
+    @Flag(help: "Take user names and passwords from ~/.netrc.") var netrc = false
 
     @Option(
-        name: .long,
         help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"),
         completion: .file())
     var netrcFile: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Trust the certificates of this PEM file, and no others.", valueName: "file"),
         completion: .file(extensions: ["pem", "crt"]))
     var cacert: String?
 
-    @Flag(
-        name: .long, help: "Talk to public addresses only: no private, loopback or link-local one.")
+    @Flag(help: "Talk to public addresses only: no private, loopback or link-local one.")
     var publicOnly = false
 
     func validate() throws {

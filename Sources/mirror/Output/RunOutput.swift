@@ -78,6 +78,36 @@ struct RunOutput {
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
 
+    /// Plans under the lock, executes the plan and concludes, for each verb that makes a run.
+    ///
+    /// - Parameters:
+    ///   - due: how many files the next run asks about, for the metrics.
+    ///   - announce: prints the first line of the report, once the lock is held. `nil` means that
+    ///     the report has no such line, and no notes about the root.
+    ///   - execute: shows the run of the plan.
+    func carryOut(
+        _ manifests: [Manifest], _ planning: PlanOptions, waiting: DurationText?,
+        in session: MirrorSession, due: () async throws -> Int = { 0 },
+        announce: (() -> Void)? = nil, _ execute: (Plan) async throws -> Void
+    ) async throws {
+        try await concluding(due: due) {
+            CommandStage.enter(.waitingForLock)
+            var announce = announce
+            try await session.withPlan(
+                of: manifests, options: planning, waitingSeconds: waiting?.seconds ?? 0
+            ) {
+                CommandStage.enter(.lookingAtTree)
+                guard let first = announce else { return }
+                for notice in await session.notices() { note(notice) }
+                first()
+                // The lock is taken again for a damaged index.
+                announce = {}
+            } _: { plan in
+                try await execute(plan)
+            }
+        }
+    }
+
     /// Starts the programs for the end of a run.
     ///
     /// Returns true if a signal or the deadline ended the command while they worked.

@@ -9,11 +9,11 @@ import Testing
 
     @Test(
         arguments: [
-            .pause([], isSticky: false), .pause(target, isSticky: true), .resume(target),
-            .resume([]),
-            .cancel(target, discardingParts: true), .cancel([], discardingParts: false), .describe,
-            .follow,
-        ] as [ControlRequest])
+            ControlRequest(.pause), ControlRequest(.pause, target, isThorough: true),
+            ControlRequest(.resume, target), ControlRequest(.resume),
+            ControlRequest(.cancel, target, isThorough: true), ControlRequest(.cancel),
+            ControlRequest(.describe), ControlRequest(.follow),
+        ])
     func aRequestIsReadAsItWasSent(request: ControlRequest) throws {
         #expect(request.line.last == UInt8(ascii: "\n"))
         #expect(try ControlRequest(line: Array(request.line.dropLast())) == request)
@@ -39,10 +39,11 @@ import Testing
 
     @Test func manyTargetsGoIntoReadableRequests() throws {
         let targets = try (0..<5000).map { try Target("Caches/\"tiles\"/\($0).png") }
-        let pieces = ControlRequest.cancel(targets, discardingParts: true).pieces
+        let pieces = ControlRequest(.cancel, targets, isThorough: true).pieces
         #expect(pieces.flatMap(\.targets) == targets)
         #expect(pieces.allSatisfy { $0.line.count < ControlRequest.longestLine })
-        #expect(ControlRequest.pause([], isSticky: true).pieces == [.pause([], isSticky: true)])
+        let everything = ControlRequest(.pause, isThorough: true)
+        #expect(everything.pieces == [everything])
     }
 
     @Test func repliesAreReadAsTheyWereSent() {

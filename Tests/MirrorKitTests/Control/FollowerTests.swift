@@ -21,10 +21,12 @@ import Testing
             process: getpid(), verb: "sync", root: folder.path, isRunning: true, since: .now)
         let address = try #require(ControlAddress.make(forRoot: folder.path, in: folder.path))
         let server = try #require(
-            ControlServer(at: address) { $0 == .follow ? .job(job) : .refused("no") })
+            ControlServer(at: address) { $0.verb == .follow ? .job(job) : .refused("no") })
         let clients = (0..<4).compactMap { _ in ControlClient.connect(to: address).client }
         // A machine with much else to do may take its time.
-        for client in clients { #expect(client.ask(.follow, waitingSeconds: 600) == .job(job)) }
+        for client in clients {
+            #expect(client.ask(ControlRequest(.follow), waitingSeconds: 600) == .job(job))
+        }
         let reader = try #require(clients.first)
         let numbers = Mutex<[Int]>([])
         let reading = Task {

@@ -4,7 +4,7 @@ import MirrorSystem
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorServer
+@testable import MirrorKit
 
 /// How long a connection may take, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
@@ -13,23 +13,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Answers everything with one file.
-    private struct OneFile: MirrorServer.Responder {
-        let file: Descriptor
-        let size: Int64
-        var sha256: Digest?
-        var isDoubted = CancellationFlag()
-
-        func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply {
-            var answer = ServedAnswer(status: 200)
-            answer.body = .file(0..<size)
-            answer.sha256 = sha256
-            return .answer(answer, file)
-        }
-
-        func doubt(_ file: Descriptor) { isDoubted.set() }
-    }
-
+    /// A server that answers everything with one file.
     private func server(
         of bytes: [UInt8], size: Int64? = nil, sha256: Digest? = nil,
         isDoubted: CancellationFlag = CancellationFlag(), _ change: (inout ServerLimits) -> Void
@@ -38,11 +22,12 @@ import Testing
         let file = Descriptor(owning: open(folder.path + "/file", O_RDONLY | O_CLOEXEC))
         var limits = ServerLimits()
         change(&limits)
+        var answer = ServedAnswer(status: 200)
+        answer.body = .file(0..<(size ?? Int64(bytes.count)))
+        answer.sha256 = sha256
         return try HTTPServer(
             at: ListenAddress(host: "127.0.0.1", port: 0), limits: limits,
-            responder: OneFile(
-                file: file, size: size ?? Int64(bytes.count), sha256: sha256,
-                isDoubted: isDoubted))
+            reply: { [answer] _, _ in .answer(answer, file) }, doubt: { _ in isDoubted.set() })
     }
 
     @Test func aConnectionOnWhichNothingMovesIsClosed() async throws {

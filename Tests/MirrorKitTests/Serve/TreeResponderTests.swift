@@ -4,7 +4,6 @@ import Testing
 
 @testable import MirrorKit
 @testable import MirrorModel
-@testable import MirrorServer
 @testable import MirrorSystem
 
 /// What a server that runs already says of a set whose promotion is under way.

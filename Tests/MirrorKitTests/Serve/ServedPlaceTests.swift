@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What the path of a request names, in every way of writing it.
 @Suite struct ServedPlaceTests {

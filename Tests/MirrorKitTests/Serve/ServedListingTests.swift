@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Listings: their links lead to the entries, and no name is taken for HTML.
 @Suite struct ServedListingTests {

@@ -1,7 +1,7 @@
-import MirrorModel
+import MirrorKit
 import Testing
 
-@testable import MirrorKit
+@testable import mirror
 
 /// Ten thousand devices on one crontab schedule: how many of them begin in the same minute.
 @Suite struct CronFleetTests {

@@ -1,19 +1,26 @@
 internal import CLinux
 internal import CMicrohttpd
 internal import Glibc
-package import MirrorModel
-package import MirrorSystem
+internal import MirrorModel
+internal import MirrorSystem
 internal import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd.
 ///
 /// A few threads have an epoll(7) each, and sendfile(2) sends parts of files. The server speaks
-/// HTTP and decides nothing: its `Responder` gives the answers.
-package final class HTTPServer: @unchecked Sendable {
+/// HTTP and decides nothing: `reply` gives the answers.
+final class HTTPServer: @unchecked Sendable {
+    /// Answers a request, or names work to do first. Any thread of the server may call it.
+    ///
+    /// `isRepeated` says whether the work that an earlier reply named has been done.
+    typealias Reply = @Sendable (_ request: ServedRequest, _ isRepeated: Bool) -> ServerReply
+
     // The daemon is written once, before another thread knows of the server, and only `stop` reads
     // it.
     private var daemon: OpaquePointer?
-    private let responder: any Responder
+    private let reply: Reply
+    /// Called with a file that has other bytes than its answer promised.
+    private let doubt: @Sendable (Descriptor) -> Void
     private let readers: WorkPool
     private let cancellation = CancellationFlag()
     private let isStopping = Mutex(false)
@@ -21,13 +28,14 @@ package final class HTTPServer: @unchecked Sendable {
     /// The listening socket, which belongs to the daemon once the daemon runs.
     private let socket: Int32
     /// The address of the server, with the port that the system gave.
-    package let address: ListenAddress
+    let address: ListenAddress
 
     /// Listens and begins to answer. Throws `MirrorError` with `usage` or `inputOutput`.
-    package init(
-        at address: ListenAddress, limits: ServerLimits = ServerLimits(), responder: any Responder
+    init(
+        at address: ListenAddress, limits: ServerLimits = ServerLimits(), reply: @escaping Reply,
+        doubt: @escaping @Sendable (Descriptor) -> Void
     ) throws(MirrorError) {
-        self.responder = responder
+        (self.reply, self.doubt) = (reply, doubt)
         var port = address.port
         do throws(Errno) {
             socket = try retrying("listen", address.description) {
@@ -93,7 +101,7 @@ package final class HTTPServer: @unchecked Sendable {
 
     /// Closes all connections and ends the threads.
     /// Call it once. All work has ended when it returns.
-    package func stop() {
+    func stop() {
         isStopping.withLock { $0 = true }
         cancellation.set()
         // libmicrohttpd must not be stopped while a connection waits for a reader.
@@ -104,7 +112,7 @@ package final class HTTPServer: @unchecked Sendable {
 
     /// The value of a request's pointer in libmicrohttpd once the head has been read.
     private static let headRead = UInt(1)
-    /// The value of a request's pointer once a reader has been given the responder's work.
+    /// The value of a request's pointer once a reader has been given work.
     private static let workDone = UInt(2)
 
     private static let access: MHD_AccessHandlerCallback = {
@@ -159,7 +167,7 @@ package final class HTTPServer: @unchecked Sendable {
             MHD_get_connection_values(connection, .HEADER_KIND, HTTPServer.collect, $0)
         }
         let isRepeated = UInt(bitPattern: mark) == HTTPServer.workDone
-        switch responder.reply(to: request, isRepeated: isRepeated) {
+        switch reply(request, isRepeated) {
         case .answer(let answer, let file):
             return send(answer, file, to: connection, hasBody: request.method == "GET")
         case .work(let work):
@@ -256,7 +264,7 @@ package final class HTTPServer: @unchecked Sendable {
             var hasher = ByteHasher(.sha256)
             hasher.update(UnsafeRawBufferPointer(buffer))
             isRight = hasher.finish() == sha256
-            if !isRight { responder.doubt(file) }
+            if !isRight { doubt(file) }
         }
         // libmicrohttpd frees the bytes, and sends them in one call with the head.
         if isRight,
@@ -271,7 +279,7 @@ package final class HTTPServer: @unchecked Sendable {
     /// Creates a response with a whole file. The body ends early if its bytes have another digest.
     private func whole(_ file: Descriptor, size: Int64, sha256: Digest) -> OpaquePointer? {
         let body = Unmanaged.passRetained(
-            WholeBody(file, size: size, sha256: sha256, doubt: responder.doubt))
+            WholeBody(file, size: size, sha256: sha256, doubt: doubt))
         let response = MHD_create_response_from_callback(
             UInt64(size), Int(WholeBody.heldBack), HTTPServer.read, body.toOpaque(),
             HTTPServer.release)
@@ -302,47 +310,33 @@ package final class HTTPServer: @unchecked Sendable {
     }
 }
 
-/// Answers requests. Any thread of the server may call a responder.
-package protocol Responder: Sendable {
-    /// Answers a request, or names work to do first.
-    ///
-    /// - Parameter isRepeated: whether the work that an earlier reply named has been done.
-    func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply
-
-    /// Notes that a file of an answer has other bytes than the answer promised.
-    func doubt(_ file: Descriptor)
-}
-
-/// The reply of a responder to a request.
-package enum ServerReply: Sendable {
+/// The reply to a request.
+enum ServerReply: Sendable {
     /// The answer, and the open file from which its body comes, if any.
     case answer(ServedAnswer, Descriptor?)
-    /// Work that another thread does first. The server then asks the responder again.
+    /// Work that another thread does first. The server then asks for the reply again.
     ///
     /// The work checks the flag, and returns soon once the flag is set.
     case work(@Sendable (CancellationFlag) -> Void)
 }
 
 /// Limits on what clients can make the server hold.
-package struct ServerLimits: Sendable, Hashable {
+struct ServerLimits: Sendable, Hashable {
     /// The number of threads that answer requests.
-    package var threads = 4
+    var threads = 4
     /// The greatest number of connections at once. Further ones wait in the kernel's queue.
-    package var connections = 1024
+    var connections = 1024
     /// The greatest number of connections at once from one address.
-    package var connectionsOfAddress = 256
+    var connectionsOfAddress = 256
     /// Seconds without a byte after which the server closes a connection.
-    package var idleSeconds = 30
+    var idleSeconds = 30
     /// Seconds within which a whole request must arrive, from the connection or the answer before
     /// it.
-    package var requestSeconds = 60
+    var requestSeconds = 60
     /// Bytes of memory for a connection, which limit the head of a request and of an answer.
-    package var memoryOfConnection = 32 << 10
+    var memoryOfConnection = 32 << 10
     /// The number of threads that read files whose bytes are in doubt.
-    package var readers = 2
-
-    /// The defaults.
-    package init() {}
+    var readers = 2
 }
 
 /// A whole file that is sent to a client. The end is sent only if the digest is right.

@@ -1,4 +1,4 @@
-internal import MirrorModel
+import MirrorModel
 
 /// A user's crontab as bytes. Lines that mirror has not written stay unchanged.
 ///

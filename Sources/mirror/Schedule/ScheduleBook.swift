@@ -1,18 +1,18 @@
-internal import CLinux
-internal import Glibc
-internal import MirrorManifests
-package import MirrorModel
-internal import MirrorSystem
+import Glibc
+import MirrorKit
+import MirrorManifests
+import MirrorModel
+import MirrorSystem
 
 /// The schedules of this user and of the machine, in units of systemd or in the crontab.
 ///
 /// The book finds and removes only schedules that have mirror's mark; all else stays as it is.
-package struct ScheduleBook: Sendable {
+struct ScheduleBook: Sendable {
     /// The folders of the systemd units.
     private let folders: [Schedule.Manager: String]
 
     /// Makes the book for this process's user.
-    package init() {
+    init() {
         let home = ScheduleBook.variable("HOME") ?? "/root"
         // The XDG Base Directory Specification ignores relative paths.
         let named = ScheduleBook.variable("XDG_CONFIG_HOME").flatMap {
@@ -34,7 +34,7 @@ package struct ScheduleBook: Sendable {
     /// The name follows from root and manifests, so installing the same schedule again replaces it.
     /// The offset also follows from the machine. So devices of a fleet with the same root and
     /// manifests get different offsets.
-    package static func schedule(
+    static func schedule(
         root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager,
         machine: String = ScheduleBook.machine
     ) -> (schedule: Schedule, offset: UInt64) {
@@ -57,7 +57,7 @@ package struct ScheduleBook: Sendable {
 
     /// A text that identifies this machine and does not change: its host name and its
     /// machine-id(5).
-    package static var machine: String {
+    static var machine: String {
         var name = [CChar](repeating: 0, count: 256)
         gethostname(&name, name.count - 1)
         let host = String(
@@ -66,7 +66,7 @@ package struct ScheduleBook: Sendable {
     }
 
     /// The absolute path of this program.
-    package static var program: String {
+    static var program: String {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let bytes = buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
@@ -76,7 +76,7 @@ package struct ScheduleBook: Sendable {
     /// The command that waits for the network: the first of the usual ones that is installed.
     ///
     /// Returns nil if none is.
-    package static var networkWaiter: [String]? {
+    static var networkWaiter: [String]? {
         [
             ["/usr/bin/nm-online", "-q", "-t", "30"],
             ["/lib/systemd/systemd-networkd-wait-online", "--any", "--timeout=30"],
@@ -84,7 +84,7 @@ package struct ScheduleBook: Sendable {
     }
 
     /// The paths of a schedule's units, the service first. Empty for cron.
-    package func paths(of schedule: Schedule) -> [String] {
+    func paths(of schedule: Schedule) -> [String] {
         guard let folder = folders[schedule.manager] else { return [] }
         return [".service", ".timer"].map { "\(folder)/\(schedule.name)\($0)" }
     }
@@ -96,7 +96,7 @@ extension ScheduleBook {
     /// Writes the units of a schedule, and makes systemd start its timer.
     ///
     /// Throws `MirrorError` with `inputOutput`. The error names the files that were written.
-    package func install(_ schedule: Schedule, service: String, timer: String) throws {
+    func install(_ schedule: Schedule, service: String, timer: String) throws {
         let paths = paths(of: schedule)
         guard let folder = folders[schedule.manager] else { return }
         try ScheduleBook.makeFolder(folder)
@@ -112,7 +112,7 @@ extension ScheduleBook {
     /// name.
     ///
     /// Throws `MirrorError` with `inputOutput`; then the crontab stays as it was.
-    package func install(_ schedule: Schedule, cron lines: [String]) throws {
+    func install(_ schedule: Schedule, cron lines: [String]) throws {
         var table = try Crontab.ofThisUser()
         table.remove(schedule.name)
         table.add(lines)
@@ -122,7 +122,7 @@ extension ScheduleBook {
     /// Removes a schedule that mirror has installed.
     ///
     /// Throws `MirrorError` with `inputOutput`.
-    package func remove(_ schedule: Schedule) throws {
+    func remove(_ schedule: Schedule) throws {
         if schedule.manager == .cron {
             var table = try Crontab.ofThisUser()
             table.remove(schedule.name)
@@ -186,7 +186,7 @@ extension ScheduleBook {
 extension ScheduleBook {
     /// All schedules with the mark, sorted by name, and the reason if the crontab could not be
     /// read.
-    package func all() -> (schedules: [Schedule], problem: String?) {
+    func all() -> (schedules: [Schedule], problem: String?) {
         var found = [Schedule.Manager.user, .system].flatMap(units)
         var problem: String?
         do { found += try Crontab.ofThisUser().schedules } catch {
@@ -232,7 +232,7 @@ extension Schedule {
 
 extension ScheduleBook {
     /// Whether a name is that of the schedule, or names one of its manifests.
-    package static func isMeant(_ schedule: Schedule, by name: String) -> Bool {
+    static func isMeant(_ schedule: Schedule, by name: String) -> Bool {
         if schedule.name == name || schedule.manifests.contains(name) { return true }
         switch try? ManifestSource(argument: name) {
         case .url(let url): return schedule.manifests.contains(url.requestText)
@@ -244,7 +244,7 @@ extension ScheduleBook {
     /// Advice for timers that do not run while the user is logged out.
     ///
     /// Returns nil if they run, or if this is unknown.
-    package static func lingerNote() -> String? {
+    static func lingerNote() -> String? {
         guard let entry = getpwuid(geteuid()), let bytes = entry.pointee.pw_name else { return nil }
         let name = String(cString: bytes)
         if lingers(name) { return nil }
@@ -277,7 +277,7 @@ struct ToolRun: Sendable {
     /// with `inputOutput` if this process has no descriptors left.
     init(_ words: [String], input: [UInt8] = []) throws {
         do throws(Errno) {
-            let files = [try ToolRun.memory(), try ToolRun.memory(), try ToolRun.memory()]
+            let files = [try Descriptor.inMemory(), try .inMemory(), try .inMemory()]
             try files[0].write(input, at: 0, path: "input")
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
@@ -285,36 +285,16 @@ struct ToolRun: Sendable {
             for (number, file) in files.enumerated() {
                 posix_spawn_file_actions_adddup2(&actions, file.number, Int32(number))
             }
-            exit = ToolRun.spawn(words, &actions)
+            var pid = pid_t()
+            var status: Int32 = 127 << 8
+            if Hook.start(words, &actions, Hook.variables(), &pid) == 0 {
+                while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            }
+            let signal = status & 0x7F
+            exit = signal == 0 ? status >> 8 & 0xFF : 128 + signal
             output = try files[1].bytes(at: 0, count: 1 << 24, path: "output")
             errors = String(
                 decoding: try files[2].bytes(at: 0, count: 1 << 16, path: "output"), as: UTF8.self)
         } catch { throw MirrorError(error) }
-    }
-
-    private static func memory() throws(Errno) -> Descriptor {
-        Descriptor(owning: try retrying("memfd_create", "") { linux_memfd("tool") })
-    }
-
-    private static func spawn(
-        _ words: [String], _ actions: inout posix_spawn_file_actions_t
-    ) -> Int32 {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // The command blocks signals in every thread. The program must not inherit the signal mask.
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let strings = words.map { strdup($0) }
-        defer { for string in strings { free(string) } }
-        var pid = pid_t()
-        guard posix_spawnp(&pid, words[0], &actions, &attributes, strings + [nil], environ) == 0
-        else { return 127 }
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        let signal = status & 0x7F
-        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }
 }

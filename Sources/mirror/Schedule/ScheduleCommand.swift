@@ -35,32 +35,26 @@ struct ScheduleAddCommand: AsyncParsableCommand {
               mirror schedule add maps.json --every 1d --system --wait-online --install
             """)
 
-    @Argument(help: ManifestArguments.help, completion: .file())
-    var manifests: [String] = []
+    @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
 
-    @Option(name: .long, help: ArgumentHelp("How often, a minute at least.", valueName: "time"))
+    @Option(help: ArgumentHelp("How often, a minute at least.", valueName: "time"))
     var every: DurationText
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The greatest delay by chance.", discussion: "Default: a tenth of --every, 1h at most.",
             valueName: "time"))
     var jitter: DurationText?
 
-    @Flag(name: .long, help: "For the machine, instead of this user.")
-    var system = false
+    @Flag(help: "For the machine, instead of this user.") var system = false
 
-    @Flag(name: .long, help: "A line for this user's crontab, instead of systemd's units.")
-    var cron = false
+    @Flag(help: "A line for this user's crontab, instead of systemd's units.") var cron = false
 
-    @Flag(name: .long, help: "Wait half a minute for the network before each sync.")
-    var waitOnline = false
+    @Flag(help: "Wait half a minute for the network before each sync.") var waitOnline = false
 
-    @Flag(name: .long, help: "Put it in its place and start it.")
-    var install = false
+    @Flag(help: "Put it in its place and start it.") var install = false
 
     func validate() throws {
         if SchedulePeriod(seconds: every.seconds) == nil {
@@ -175,15 +169,10 @@ struct ScheduleListCommand: AsyncParsableCommand {
         if let problem { Console.error.line("mirror: note: \(problem.printable)") }
         if output.json {
             return Console.output.document { json in
-                json.key("schedules")
-                json.beginArray()
-                for schedule in schedules {
-                    json.object { json in
-                        schedule.writeMembers(to: &json)
-                        json.member("path", book.paths(of: schedule).last)
-                    }
+                json.objects("schedules", schedules) { schedule, json in
+                    schedule.writeMembers(to: &json)
+                    json.member("path", book.paths(of: schedule).last)
                 }
-                json.endArray()
             }
         }
         for schedule in schedules {

@@ -1,32 +1,34 @@
+internal import MirrorModel
+
 /// The response to a request, without the bytes of a file.
-package struct ServedAnswer: Sendable, Hashable {
+struct ServedAnswer: Sendable, Hashable {
     /// The body of a response. For HEAD and with 304 it is not sent, but the head gives its length.
-    package enum Body: Sendable, Hashable {
+    enum Body: Sendable, Hashable {
         case text([UInt8])
         /// These bytes of the file.
         case file(Range<Int64>)
     }
 
     /// The status code.
-    package var status: Int
+    var status: Int
     /// The header fields, without the ones that every HTTP server sends.
-    package var fields: [(name: String, value: String)] = []
+    var fields: [(name: String, value: String)] = []
     /// The body of the response.
-    package var body = Body.text([])
+    var body = Body.text([])
     /// The sha256 of the body if it is a whole file. `nil` for a part of a file, and for a text.
-    package var sha256: Digest?
+    var sha256: Digest?
 
-    package init(status: Int) { self.status = status }
+    init(status: Int) { self.status = status }
 
     /// The value of the field with this name. `nil` means that the response has no such field.
-    package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    package static func == (left: ServedAnswer, right: ServedAnswer) -> Bool {
+    static func == (left: ServedAnswer, right: ServedAnswer) -> Bool {
         left.status == right.status && left.body == right.body
             && left.fields.elementsEqual(right.fields) { $0 == $1 }
     }
 
-    package func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         hasher.combine(status)
         hasher.combine(body)
     }
@@ -34,7 +36,7 @@ package struct ServedAnswer: Sendable, Hashable {
 
 extension ServedAnswer {
     /// Answers a GET or HEAD with a file: conditions first, then the range (RFC 9110 §13.2.2).
-    package init(to request: ServedRequest, with file: ServedFile) {
+    init(to request: ServedRequest, with file: ServedFile) {
         self.init(status: 200)
         body = .file(0..<file.size)
         let condition = ServedAnswer.status(ofConditionsIn: request, on: file)
@@ -55,7 +57,7 @@ extension ServedAnswer {
         ]
         sha256 = file.sha256
         guard request.method == "GET", ServedAnswer.rangeCounts(in: request, on: file),
-            let bytes = request.range(ofSize: file.size)
+            let bytes = request[.range].flatMap({ Range(requestedBy: $0, ofSize: file.size) })
         else { return }
         if bytes.isEmpty {
             self = .refusal(416)
@@ -115,7 +117,7 @@ extension ServedAnswer {
 
 extension ServedAnswer {
     /// Returns a response with one sentence, for a request that gets no file.
-    package static func refusal(_ status: Int) -> ServedAnswer {
+    static func refusal(_ status: Int) -> ServedAnswer {
         var answer = ServedAnswer(status: status)
         answer.fields = [
             ("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"),
@@ -130,7 +132,7 @@ extension ServedAnswer {
     /// Returns a redirect to the folder's URL with a slash at its end.
     ///
     /// The relative links of the folder's listing need that slash.
-    package static func redirect(toFolder path: String) -> ServedAnswer {
+    static func redirect(toFolder path: String) -> ServedAnswer {
         var answer = ServedAnswer(status: 301)
         let reference = SourceURL.reference(toName: path).dropFirst()
         answer.fields = [("Location", reference + "/"), ("Cache-Control", "no-cache")]
@@ -155,7 +157,7 @@ extension ServedAnswer {
     /// The page of another site can make its own host name resolve to 127.0.0.1, and could then
     /// read the tree (DNS rebinding). This attack does not work with an address, nor with localhost
     /// (RFC 6761 §6.3).
-    package static func namesThisMachine(_ host: String?) -> Bool {
+    static func namesThisMachine(_ host: String?) -> Bool {
         guard let host else { return true }
         let text = host.trimmingSpaces().lowercased()
         if text.hasPrefix("[") {
@@ -172,41 +174,36 @@ extension ServedAnswer {
 }
 
 /// One page of a folder's listing.
-package struct ServedListing: Sendable, Hashable {
+struct ServedListing: Sendable, Hashable {
     /// A file or folder in the listing.
-    package struct Entry: Sendable, Hashable {
+    struct Entry: Sendable, Hashable {
         /// The name of the file or folder.
-        package var name: String
+        var name: String
         /// What is known of a file. `nil` means that the entry is a folder.
-        package var file: ServedFile?
-
-        package init(name: String, file: ServedFile? = nil) {
-            self.name = name
-            self.file = file
-        }
+        var file: ServedFile?
     }
 
     /// The greatest number of entries on a page, so that memory does not grow with a folder.
-    package static let mostEntries = 5000
+    static let mostEntries = 5000
 
     /// The folder's path. Empty for the root.
-    package var path: String
+    var path: String
     /// The entries, in the order of their names' bytes.
-    package private(set) var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
     /// Whether the folder has more entries than the page.
-    package private(set) var isCut = false
+    private(set) var isCut = false
 
-    package init(path: String) { self.path = path }
+    init(path: String) { self.path = path }
 
     /// Adds the next entry. Returns true if the page is full: the entry then begins the next page.
-    package mutating func add(_ entry: Entry) -> Bool {
+    mutating func add(_ entry: Entry) -> Bool {
         isCut = entries.count >= ServedListing.mostEntries
         if !isCut { entries.append(entry) }
         return isCut
     }
 
     /// Returns the listing as a response, in HTML or JSON.
-    package func answer(asJSON: Bool) -> ServedAnswer {
+    func answer(asJSON: Bool) -> ServedAnswer {
         var answer = ServedAnswer(status: 200)
         answer.fields = [
             ("Content-Type", asJSON ? "application/json" : "text/html; charset=utf-8"),
@@ -231,17 +228,12 @@ package struct ServedListing: Sendable, Hashable {
             json.member("v", 1)
             json.member("path", path)
             json.member("next", next)
-            json.key("entries")
-            json.array { json in
-                for entry in entries {
-                    json.object { json in
-                        json.member("name", entry.name)
-                        json.member("type", entry.file == nil ? "folder" : "file")
-                        json.member("size", entry.file?.size)
-                        json.member("modified", entry.file?.modifiedAt.rfc3339)
-                        json.member("sha256", entry.file?.sha256.hex)
-                    }
-                }
+            json.objects("entries", entries) { entry, json in
+                json.member("name", entry.name)
+                json.member("type", entry.file == nil ? "folder" : "file")
+                json.member("size", entry.file?.size)
+                json.member("modified", entry.file?.modifiedAt.rfc3339)
+                json.member("sha256", entry.file?.sha256.hex)
             }
         }
         json.newline()
@@ -294,47 +286,19 @@ package struct ServedListing: Sendable, Hashable {
     }
 }
 
-extension String {
-    /// The text as content of HTML or as a quoted attribute, in which nothing is markup.
-    ///
-    /// A character that would be invisible, or that would change the direction of others, is shown
-    /// by its number.
-    package var escapedForHTML: String {
-        var escaped = ""
-        for scalar in printable.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
-}
-
 /// A file that can be served: one version, named by its digest (RFC 9110 §3.2).
-package struct ServedFile: Sendable, Hashable {
+struct ServedFile: Sendable, Hashable {
     /// The target at which the file is.
-    package var target: Target
+    var target: Target
     /// The file's stamp when mirror put it there.
     /// Once the server has opened the file, its present stamp.
-    package var stamp: FileStamp
+    var stamp: FileStamp
     /// The sha256 of the file's bytes.
-    package var sha256: Digest
+    var sha256: Digest
     /// The media type that the source sent with the file.
-    package var mediaType: String?
+    var mediaType: String?
     /// Whether the requested URL has the digest in it, and so names these bytes only.
-    package var isNamedByDigest = false
-
-    package init(target: Target, stamp: FileStamp, sha256: Digest, mediaType: String?) {
-        self.target = target
-        self.stamp = stamp
-        self.sha256 = sha256
-        self.mediaType = mediaType
-    }
+    var isNamedByDigest = false
 
     /// The size in bytes.
     var size: Int64 { stamp.size }

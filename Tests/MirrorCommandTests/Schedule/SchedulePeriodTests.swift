@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import mirror
 
 @Suite struct SchedulePeriodTests {
     @Test(arguments: [

@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A table of digests says in which paths to look.
 @Suite struct DigestTableTests {

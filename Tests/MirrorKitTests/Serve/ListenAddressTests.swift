@@ -1,3 +1,4 @@
+import MirrorKit
 import MirrorModel
 import Testing
 

@@ -1,7 +1,9 @@
+import MirrorModel
+
 /// A sync that systemd or cron starts again and again.
-package struct Schedule: Sendable, Hashable {
+struct Schedule: Sendable, Hashable {
     /// The program that starts the syncs of a schedule.
-    package enum Manager: String, Sendable, Hashable, CaseIterable {
+    enum Manager: String, Sendable, Hashable, CaseIterable {
         /// systemd, for this user.
         case user
         /// systemd, for the machine.
@@ -11,31 +13,20 @@ package struct Schedule: Sendable, Hashable {
     }
 
     /// The schedule's name, e.g. `mirror-maps-1a2b3c4d`. Its units have the same name.
-    package var name: String
+    var name: String
     /// The program that starts the syncs.
-    package var manager: Manager
+    var manager: Manager
     /// The time from one sync to the next, in seconds.
-    package var every: Int64
+    var every: Int64
     /// The root's absolute path.
-    package var root: String
+    var root: String
     /// The manifests: absolute paths and URLs.
-    package var manifests: [String]
-
-    /// Creates a schedule from its values.
-    package init(
-        name: String, manager: Manager, every: Int64, root: String, manifests: [String]
-    ) {
-        self.name = name
-        self.manager = manager
-        self.every = every
-        self.root = root
-        self.manifests = manifests
-    }
+    var manifests: [String]
 
     /// Returns a readable name of a schedule, which no other schedule has.
     ///
     /// - Parameter hash: hexadecimal digits that differ for other roots and manifests.
-    package static func name(root: String, hash: String) -> String {
+    static func name(root: String, hash: String) -> String {
         let last = root.split(separator: "/").last.map(String.init) ?? "root"
         let readable = last.lowercased().unicodeScalars.map { character in
             ("a"..."z").contains(character) || ("0"..."9").contains(character)
@@ -45,7 +36,7 @@ package struct Schedule: Sendable, Hashable {
     }
 
     /// Writes the schedule as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         json.member("name", name)
         json.member("manager", manager.rawValue)
         json.member("every", every)
@@ -55,13 +46,13 @@ package struct Schedule: Sendable, Hashable {
 }
 
 /// How often a schedule starts a sync, in the notations of systemd.time(7) and crontab(5).
-package struct SchedulePeriod: Sendable, Hashable {
+struct SchedulePeriod: Sendable, Hashable {
     /// The length in seconds.
-    package let seconds: Int64
+    let seconds: Int64
 
     /// Creates a period from its length in seconds.
     /// Returns nil below 60, the shortest period of a timer.
-    package init?(seconds: Int64) {
+    init?(seconds: Int64) {
         guard seconds >= 60 else { return nil }
         self.seconds = seconds
     }
@@ -70,7 +61,7 @@ package struct SchedulePeriod: Sendable, Hashable {
     ///
     /// `nil` means that no calendar expresses the period. systemd makes up for a missed run only if
     /// a calendar expresses the period (systemd.timer(5), Persistent).
-    package var calendar: String? {
+    var calendar: String? {
         switch seconds {
         case 60: "*-*-* *:*:00"
         case 3600: "*-*-* *:00:00"
@@ -85,7 +76,7 @@ package struct SchedulePeriod: Sendable, Hashable {
     ///
     /// - Parameter offset: any number. It chooses the moment within the period, so that devices
     ///   begin at different moments.
-    package func cron(offset: UInt64) -> String? {
+    func cron(offset: UInt64) -> String? {
         let minute = offset % 60
         return switch seconds {
         case 60: "* * * * *"
@@ -99,14 +90,14 @@ package struct SchedulePeriod: Sendable, Hashable {
     }
 
     /// The period as an option's value: `90m`, `6h`, `1d`.
-    package var spelling: String {
+    var spelling: String {
         if seconds % 86400 == 0 { return "\(seconds / 86400)d" }
         if seconds % 3600 == 0 { return "\(seconds / 3600)h" }
         return seconds % 60 == 0 ? "\(seconds / 60)m" : "\(seconds)s"
     }
 
     /// The nearest period that a calendar expresses.
-    package var nearest: SchedulePeriod {
+    var nearest: SchedulePeriod {
         let known = SchedulePeriod.expressible.min { abs($0 - seconds) < abs($1 - seconds) }
         return SchedulePeriod(seconds: known ?? 86400) ?? self
     }
@@ -114,7 +105,7 @@ package struct SchedulePeriod: Sendable, Hashable {
     /// The default of the greatest random delay, in seconds.
     ///
     /// It is a tenth of the period, and an hour at most.
-    package var usualJitter: Int64 { min(seconds / 10, 3600) }
+    var usualJitter: Int64 { min(seconds / 10, 3600) }
 
     /// The period in hours. `nil` unless it is a whole number of hours that divides a day.
     private var hours: Int64? {
@@ -132,29 +123,29 @@ package struct SchedulePeriod: Sendable, Hashable {
 }
 
 /// The units or crontab lines of a schedule.
-package struct ScheduleUnits: Sendable {
+struct ScheduleUnits: Sendable {
     /// The beginning of a unit's first line, and of the first of a schedule's crontab lines.
-    package static let mark = "# mirror schedule "
+    static let mark = "# mirror schedule "
     /// The last of a schedule's crontab lines.
-    package static let endMark = "# mirror schedule ends"
+    static let endMark = "# mirror schedule ends"
 
     /// The schedule for which the texts are made.
-    package let schedule: Schedule
+    let schedule: Schedule
     /// The command that the schedule starts: a program's absolute path and its arguments.
-    package let words: [String]
+    let words: [String]
     /// The greatest random delay of a start, in seconds.
-    package let jitter: Int64
+    let jitter: Int64
     /// The program that waits for the network before a sync, with its arguments.
     ///
     /// `nil` means that the sync waits for nothing.
-    package var waiter: [String]?
+    var waiter: [String]?
     /// Whether the machine's units wait for the network.
-    package var needsNetwork = false
+    var needsNetwork = false
 
     private let period: SchedulePeriod
 
     /// Creates the texts of a schedule. Returns nil if the period is shorter than a minute.
-    package init?(_ schedule: Schedule, words: [String], jitter: Int64?) {
+    init?(_ schedule: Schedule, words: [String], jitter: Int64?) {
         guard let period = SchedulePeriod(seconds: schedule.every) else { return nil }
         self.schedule = schedule
         self.words = words
@@ -163,7 +154,7 @@ package struct ScheduleUnits: Sendable {
     }
 
     /// The text of the service unit. `nil` means that a word has a control character.
-    package var service: String? {
+    var service: String? {
         guard let start = line(words) else { return nil }
         var lines = [
             mark, "[Unit]", "Description=Sync \(schedule.name)",
@@ -182,7 +173,7 @@ package struct ScheduleUnits: Sendable {
     }
 
     /// The text of the timer unit.
-    package var timer: String {
+    var timer: String {
         var lines = [
             mark, "[Unit]",
             "Description=Sync \(schedule.name) every \(DurationText(seconds: schedule.every))",
@@ -204,7 +195,7 @@ package struct ScheduleUnits: Sendable {
     /// Returns nil if cron has no such period, or if a word has a control character.
     ///
     /// - Parameter offset: any number, which chooses the minute.
-    package func cron(offset: UInt64) -> [String]? {
+    func cron(offset: UInt64) -> [String]? {
         let words = words.map(\.quotedForCron)
         guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
         let command = "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"
@@ -237,7 +228,7 @@ extension String {
     ///
     /// - Parameter isProgram: whether this is the first word, in which systemd replaces no
     ///   variable.
-    package func quotedForSystemd(isProgram: Bool = false) -> String? {
+    func quotedForSystemd(isProgram: Bool = false) -> String? {
         guard hasNoControlCharacter else { return nil }
         var quoted = ""
         for character in unicodeScalars {
@@ -256,7 +247,7 @@ extension String {
     /// The word quoted for a crontab's command, which sh(1) reads after cron (crontab(5)).
     ///
     /// `nil` means that the word has a control character.
-    package var quotedForCron: String? {
+    var quotedForCron: String? {
         guard hasNoControlCharacter else { return nil }
         if isPlainWord { return self }
         // cron ends the command at a percent sign without a backslash before it.
@@ -270,26 +261,7 @@ extension String {
         return "'\(quoted)'"
     }
 
-    /// The word quoted for a command that sh(1) reads.
-    package var quotedForShell: String {
-        if isPlainWord { return self }
-        return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
-    }
-
     private var hasNoControlCharacter: Bool {
         unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-    }
-
-    /// Whether no character of the word has a special meaning to systemd, cron or sh.
-    private var isPlainWord: Bool {
-        !isEmpty
-            && utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "/._-:=,+@".utf8.contains(byte)
-                }
-            }
     }
 }

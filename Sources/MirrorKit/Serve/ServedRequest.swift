@@ -1,11 +1,13 @@
+public import MirrorModel
+
 /// A request to a served tree, with the parts on which the response depends.
-package struct ServedRequest: Sendable, Hashable {
+struct ServedRequest: Sendable, Hashable {
     /// A header field on which a response depends.
-    package enum Field: Int, Sendable, Hashable, CaseIterable {
+    enum Field: Int, Sendable, Hashable, CaseIterable {
         case accept, host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, range
 
         /// Finds the field of a name, in any case. Returns nil for other fields.
-        package init?(_ name: UnsafeBufferPointer<UInt8>) {
+        init?(_ name: UnsafeBufferPointer<UInt8>) {
             // The length alone rules out nearly every field.
             let field: Field? =
                 switch name.count {
@@ -38,36 +40,36 @@ package struct ServedRequest: Sendable, Hashable {
     }
 
     /// The method, e.g. `GET`.
-    package var method: String
+    var method: String
     /// The path of the target as it was sent.
-    package var path: String
+    var path: String
     /// The name after which a listing continues, percent-encoded.
     /// It comes from the query `after=NAME`.
-    package var after: String?
+    var after: String?
     /// Whether the request's version of HTTP demands a Host field: 1.1 does, 1.0 does not.
-    package var needsHost = false
+    var needsHost = false
     private var fields: [Field: String] = [:]
 
     /// Creates a request without header fields.
-    package init(method: String, path: String, after: String? = nil) {
+    init(method: String, path: String, after: String? = nil) {
         self.method = method
         self.path = path
         self.after = after
     }
 
     /// The value of a field. The values of repeated fields are joined by commas (RFC 9110 §5.3).
-    package subscript(field: Field) -> String? { fields[field] }
+    subscript(field: Field) -> String? { fields[field] }
 
     /// Whether the request has the Host field that HTTP demands (RFC 9112 §3.2).
     ///
     /// HTTP/1.1 demands one Host field, and HTTP/1.0 allows one.
-    package var namesOneHost: Bool {
+    var namesOneHost: Bool {
         guard let host = self[.host] else { return !needsHost }
         return !host.utf8.contains(UInt8(ascii: ","))
     }
 
     /// Adds a header field.
-    package mutating func add(_ field: Field, _ value: String) {
+    mutating func add(_ field: Field, _ value: String) {
         if let known = fields[field] {
             fields[field] = known + ", " + value
         } else {
@@ -76,7 +78,7 @@ package struct ServedRequest: Sendable, Hashable {
     }
 
     /// Whether the client wants JSON more than HTML (RFC 9110 §12.5.1).
-    package var prefersJSON: Bool {
+    var prefersJSON: Bool {
         guard let accept = self[.accept] else { return false }
         let ranges = accept.parts(at: ",").map { range in
             let parts = range.parts(at: ";").map { $0.trimmingSpaces().lowercased() }
@@ -97,38 +99,8 @@ package struct ServedRequest: Sendable, Hashable {
     }
 }
 
-extension ServedRequest {
-    /// Returns the bytes of a file of `size` bytes that the Range field asks for (RFC 9110 §14.2).
-    ///
-    /// The range is empty if the file has none of these bytes. Returns nil if the field is absent
-    /// or malformed, has another unit, or asks for several ranges. A server may ignore such a
-    /// field, and then sends the whole file.
-    func range(ofSize size: Int64) -> Range<Int64>? {
-        guard let text = self[.range] else { return nil }
-        var scan = FieldScanner(text.utf8)
-        guard scan.token()?.lowercased() == "bytes", scan.take(UInt8(ascii: "=")) else {
-            return nil
-        }
-        scan.skipSpaces()
-        let hyphen = UInt8(ascii: "-")
-        let range: Range<Int64>
-        if scan.take(hyphen) {
-            guard let length = scan.number() else { return nil }
-            range = max(0, size - length)..<size
-        } else {
-            guard let first = scan.number(), scan.take(hyphen) else { return nil }
-            let last = scan.number()
-            if let last, last < first { return nil }
-            let end = last.map { min($0, size - 1) + 1 } ?? size
-            range = first < size ? first..<end : size..<size
-        }
-        scan.skipSpaces()
-        return scan.isAtEnd ? range : nil
-    }
-}
-
 /// What a request's target names in a served tree (RFC 9112 §3.2).
-package enum ServedPlace: Sendable, Hashable {
+enum ServedPlace: Sendable, Hashable {
     /// The listing of a folder in an area, or of the root, whose path is empty.
     case folder(String)
     /// An area, without a slash at the end of its path.
@@ -146,7 +118,7 @@ package enum ServedPlace: Sendable, Hashable {
     ///
     /// Each segment is decoded once, and by itself. So no encoding turns a name into a slash, a NUL
     /// or a dot segment.
-    package init(path: some StringProtocol) {
+    init(path: some StringProtocol) {
         guard let segments = ServedPlace.segments(of: path) else {
             self = .malformed
             return

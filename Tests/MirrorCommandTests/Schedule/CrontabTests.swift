@@ -1,7 +1,6 @@
-import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import mirror
 
 /// Other people's lines in a crontab, byte for byte.
 @Suite struct CrontabTests {

@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which status and which fields a request for a file gets (RFC 9110 §13, §14).
 @Suite struct ServedAnswerTests {
