@@ -104,14 +104,15 @@ enum RefusalProperties {
 
     static func flaw(in diagnostics: [Diagnostic], of bytes: [UInt8]) -> String? {
         let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        // A line of a list may end with NUL, as sha256sum -z writes it.
+        let entries = bytes.split(omittingEmptySubsequences: false) { $0 == 0x0A || $0 == 0 }
         for diagnostic in diagnostics {
-            guard (1...lines.count).contains(diagnostic.line) else {
-                return "no such line: \(diagnostic)"
-            }
             // One more than the line's length is where something is missing.
-            guard (1...(lines[diagnostic.line - 1].count + 1)).contains(diagnostic.column) else {
-                return "no such column: \(diagnostic)"
+            let isThere = [lines, entries].contains { lines in
+                (1...lines.count).contains(diagnostic.line)
+                    && (1...(lines[diagnostic.line - 1].count + 1)).contains(diagnostic.column)
             }
+            guard isThere else { return "no such place: \(diagnostic)" }
             let isPrintable = diagnostic.description.unicodeScalars.allSatisfy {
                 $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value)
             }
