@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// Where a page instead of a file can be told: the extension says so, or the version that was there.

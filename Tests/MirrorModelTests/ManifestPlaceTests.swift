@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// How a root keeps the place of a manifest, and finds it again after it was moved.

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// The small texts inside a manifest: durations, templates, digests, integrity, header names.

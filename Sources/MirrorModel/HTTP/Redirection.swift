@@ -16,7 +16,7 @@ package struct Redirection: Sendable, Hashable {
     /// Whether the next request is a POST with its body.
     package private(set) var isPost: Bool
     /// The number of redirects followed.
-    package private(set) var hops = 0
+    private(set) var hops = 0
     private var cookies = CookieJar()
 
     /// Begins at a source.

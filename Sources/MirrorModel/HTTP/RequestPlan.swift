@@ -19,7 +19,7 @@ package struct RequestPlan: Sendable {
     /// The version that the server may confirm instead of sending a body; nil for none.
     package var condition: Condition?
     /// Whether the request makes caches on the way check with the origin.
-    package var bypassesCaches = false
+    var bypassesCaches = false
     /// Whether the request uses HTTP/1.1, and not the protocol that TLS negotiates.
     ///
     /// A long body costs both sides more as a stream of HTTP/2, and waits in memory if its bytes
@@ -33,7 +33,7 @@ package struct RequestPlan: Sendable {
     package var isHead = false
 
     /// Whether the request asks for a range, and not for the whole file.
-    package var asksRange: Bool { offset > 0 || end != nil }
+    var asksRange: Bool { offset > 0 || end != nil }
 
     /// A body of at least this many bytes is long, and worth a connection of its own.
     static let leastLong: Int64 = 8 << 20

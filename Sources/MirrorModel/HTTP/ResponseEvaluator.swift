@@ -39,7 +39,7 @@ package struct ResponseError: Sendable, Hashable, Error {
     /// The value that was found instead of the expected one.
     package var actual: String?
     /// Whether the error may pass, because the network may cause it with a page that wants a login.
-    package var mayHeal = false
+    var mayHeal = false
 
     /// Takes a code and a cause.
     package init(

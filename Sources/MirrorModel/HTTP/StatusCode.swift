@@ -13,7 +13,7 @@ package enum StatusCode {
     ///
     /// Some servers have no ranges of a resource. They call the request wrong instead of sending
     /// the whole resource (RFC 9110 §14.2).
-    package static func mayRefuseRanges(_ status: Int) -> Bool {
+    static func mayRefuseRanges(_ status: Int) -> Bool {
         [400, 403, 404, 405, 412, 500, 501].contains(status)
     }
 
@@ -22,7 +22,7 @@ package enum StatusCode {
     /// mirror does not repeat a request after such another error in this run. The error may still
     /// pass: proxies have codes of their own for a server that is down. A captive portal answers
     /// 511 (RFC 6585 §6).
-    package static func mayHeal(_ status: Int) -> Bool {
+    static func mayHeal(_ status: Int) -> Bool {
         isPassing(status) || (500...599).contains(status)
     }
 
@@ -59,7 +59,7 @@ package enum StatusCode {
     ///
     /// These codes are 421, 426 and 505 (RFC 9110 §15), and 464, which a load balancer sends when
     /// it cannot translate.
-    package static func refusesProtocol(_ status: Int) -> Bool {
+    static func refusesProtocol(_ status: Int) -> Bool {
         [421, 426, 464, 505].contains(status)
     }
 }

@@ -14,7 +14,7 @@ package final class Expectation: Sendable {
     ///
     /// True if the resource has neither pin nor media type, and its extension or stored version is
     /// not that of an HTML page.
-    package let refusesHTML: Bool
+    let refusesHTML: Bool
 
     /// Creates an expectation from declared values.
     package init(

@@ -113,7 +113,7 @@ extension ResourceTable {
     func onlyDigest(at position: Int) -> Digest? { columns.digest(of: columns.records[position]) }
 
     /// Whether one resource declares a digest.
-    package func hasDigest(at position: Int) -> Bool {
+    func hasDigest(at position: Int) -> Bool {
         columns.records[position].digest != nil || !kind(at: position).digests.isEmpty
     }
 
@@ -165,7 +165,7 @@ extension ResourceTable {
     }
 
     /// A hash of the request to a resource's first source: equal for equal requests.
-    package func requestHash(at position: Int) -> Int {
+    func requestHash(at position: Int) -> Int {
         let record = columns.records[position]
         let start = record.pathLength - Int(record.sharedLength)
         let urlEnd = record.pathLength + Int(record.urlLength)

@@ -104,7 +104,7 @@ package final class Confirmed: Sendable {
     /// Whether the file was found with the wanted bytes, and so gets a row of them now.
     package let isAdoption: Bool
     /// Whether another program rewrote or touched the file, which still holds the same bytes.
-    package let isRewritten: Bool
+    let isRewritten: Bool
     /// The file's new permissions. `nil` means that they stay as they are.
     package let mode: UInt32?
     /// The key under which the index remembers the name that the server chose.
@@ -182,7 +182,7 @@ extension Step {
     ///
     /// `stays` means that the file stays as it is, with its inode and times; otherwise the body
     /// gets the final name. `wasResumed` changes only the outcome's name.
-    package func arrival(
+    func arrival(
         of sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> (stays: Bool, outcome: Outcome, reason: Reason) {
         switch existing {

@@ -148,13 +148,13 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters resources that were kept as they are.
-    package mutating func enterKept(_ count: Int) { self.count(.kept, count) }
+    mutating func enterKept(_ count: Int) { self.count(.kept, count) }
 
     /// Enters a resource that had begun, and was not finished when the run ended.
-    package mutating func enterInterrupted() { count(.interrupted) }
+    mutating func enterInterrupted() { count(.interrupted) }
 
     /// Enters how many bytes of each interrupted resource's part a later run can use.
-    package mutating func enterParts(_ bytes: some Sequence<Int64>) {
+    mutating func enterParts(_ bytes: some Sequence<Int64>) {
         for bytes in bytes where bytes > 0 {
             others.parts += 1
             others.partBytes = others.partBytes.addingSaturated(bytes)
@@ -162,7 +162,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters resources that were not begun when the run ended.
-    package mutating func enterLeftOut(_ count: Int) { self.count(.skipped, count) }
+    mutating func enterLeftOut(_ count: Int) { self.count(.skipped, count) }
 
     /// Enters a resource that failed.
     package mutating func enter(_ failed: Event.Failed) {
@@ -184,7 +184,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters the removal of a file without a resource, or the failure to remove it.
-    package mutating func enterRemoval(of step: Step, succeeded: Bool) {
+    mutating func enterRemoval(of step: Step, succeeded: Bool) {
         if succeeded {
             others.removed += 1
         } else {
@@ -194,10 +194,10 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters the failure to remove a set's orphan, which is counted as an orphan with its set.
-    package mutating func enterFailedOrphan() { lasting += 1 }
+    mutating func enterFailedOrphan() { lasting += 1 }
 
     /// Enters a file whose removal was not begun when the run ended.
-    package mutating func enterRemovalLeft(of step: Step) {
+    mutating func enterRemovalLeft(of step: Step) {
         if step.resource != nil {
             count(.skipped)
         } else if step.kind == .remove {
@@ -206,7 +206,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters a set that could not be promoted.
-    package mutating func enterSetLeft() { others.setsLeft += 1 }
+    mutating func enterSetLeft() { others.setsLeft += 1 }
 
     /// Returns the summary of a run that ends now.
     ///

@@ -245,13 +245,13 @@ package struct JobFeed: Sendable {
     }
 
     /// Takes all transfers that are left, because none of them will begin.
-    package mutating func takeAll() -> [Int] {
+    mutating func takeAll() -> [Int] {
         defer { self = JobFeed(window: window) }
         return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
     }
 
     /// Notes that a transfer waits for a retry. Returns whether more should be taken.
-    package mutating func delayed(_ position: Int) -> Bool {
+    mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
         delayed.insert(position)
@@ -272,7 +272,7 @@ package struct JobFeed: Sendable {
     /// Whether the window has room, and the loop knows less than half of some host's share.
     ///
     /// The feed waits for the half, so that it does not refill after each end.
-    package var isRunningLow: Bool { belowHalf > 0 && known.count < window }
+    var isRunningLow: Bool { belowHalf > 0 && known.count < window }
 
     private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {
         tally(hosts[host], -1)

@@ -48,13 +48,13 @@ public struct Instant: Sendable, Hashable, Comparable {
 /// counts days in eras of 400 years that begin on 1 March.
 package struct CivilTime: Sendable, Hashable {
     /// The year; 0 is 1 BC.
-    package var year: Int64
+    var year: Int64
     /// The month, 1 … 12.
     package var month: Int64
     /// The day of the month, 1 … 31.
     package var day: Int64
     /// Seconds since midnight, 0 … 86399.
-    package var secondOfDay: Int64
+    var secondOfDay: Int64
 
     /// Makes the date and time of an instant, in whole seconds.
     package init(_ instant: Instant) {
@@ -267,7 +267,7 @@ public struct LocalOffset: Sendable {
     public static let utc = LocalOffset { _ in 0 }
 
     /// Returns the local date and time of an instant.
-    package func civil(_ instant: Instant) -> CivilTime {
+    func civil(_ instant: Instant) -> CivilTime {
         CivilTime(instant.advanced(bySeconds: seconds(instant)))
     }
 

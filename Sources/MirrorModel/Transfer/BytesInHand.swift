@@ -199,9 +199,9 @@ package struct PartState: Sendable, Hashable {
     /// Whether one source alone is responsible for all bytes.
     ///
     /// All bytes came in this run, and a validator guarded each continuation.
-    package var isOfOneGo: Bool
+    var isOfOneGo: Bool
     /// Whether several connections fetched the part's bytes.
-    package var isSegmented = false
+    var isSegmented = false
 
     /// Begins an empty part with the response whose body will fill it.
     package init(beginning reception: Reception, identity: PartIdentity) {
@@ -263,19 +263,19 @@ package final class Reception: Sendable {
     /// The greatest size that the file may have, in bytes. `nil` means no limit.
     package let limit: Int64?
     /// How the end of the body is recognized.
-    package let framing: Framing
+    let framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
     package let digests: [Digest]
     /// Whether a request for a range of the same bytes may work.
     ///
     /// False if the server says that it sends no ranges, or if the body is encoded or doubtful.
-    package let allowsRanges: Bool
+    let allowsRanges: Bool
     /// The other statements of the response.
     package let answer: Answer
     /// Whether the body may be the requested range although its response claims the whole file.
     ///
     /// No request continues the bytes of a doubtful body.
-    package let isDoubtful: Bool
+    let isDoubtful: Bool
 
     init(
         isRange: Bool, offset: Int64, end: Int64?, total: Int64?, limit: Int64?,

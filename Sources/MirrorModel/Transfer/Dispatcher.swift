@@ -65,7 +65,7 @@ package struct Dispatcher: ~Copyable, Sendable {
     package var runningCount: Int { places.count }
 
     /// How many places are held, including the places of further connections.
-    package var placesInUse: Int { places.count + extras }
+    var placesInUse: Int { places.count + extras }
 
     /// Whether a transfer has a place.
     package func isRunning(_ id: Int) -> Bool { places[id] != nil }

@@ -22,12 +22,12 @@ package struct HostPace: Sendable {
     ///
     /// With fewer, 500 small files over a long line take a fifth longer: 50 connections need eleven
     /// round trips for them, 64 need nine.
-    package static let mostConnections = 64
+    static let mostConnections = 64
     /// The most streams of HTTP/2, as many as servers usually allow on a connection.
     ///
     /// For each request above what a server allows, libcurl may open a connection of its own: 1,500
     /// requests, 128 at once, made up to 65 connections to a server that allows 100.
-    package static let mostStreams = 100
+    static let mostStreams = 100
     /// How far new connections alone may raise the limit on a short line.
     ///
     /// A connection for a small body lets one more request begin. On a long line there is no such
@@ -99,7 +99,7 @@ package struct HostPace: Sendable {
     /// A host that complained gets its last limit. For other hosts the result is at least `start`.
     /// A low limit shows only that few large files are as fast as many, and the next files may be
     /// small.
-    package var learnedLimit: Int? {
+    var learnedLimit: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
         case .opening(let rounds): return rounds.measured.map { max($0, HostPace.start) }
@@ -145,7 +145,7 @@ package struct HostPace: Sendable {
     var isOpening: Bool { if case .opening = phase { true } else { false } }
 
     /// The time at which a silent host's limit grows; nil if silence raises it no more.
-    package var growsAt: Int64? {
+    var growsAt: Int64? {
         guard case .opening(let rounds) = phase, !hasComplained,
             limit < min(most, HostPace.mostUnanswered)
         else { return nil }
@@ -162,7 +162,7 @@ package struct HostPace: Sendable {
     /// - Parameters:
     ///   - room: how many more requests may begin at hosts without an answer.
     ///   - hasRead: whether sockets were read until now; a response may wait in one otherwise.
-    package mutating func passSilence(room: Int, hasRead: Bool, now: Int64) {
+    mutating func passSilence(room: Int, hasRead: Bool, now: Int64) {
         guard let growsAt, growsAt <= now, case .opening(var rounds) = phase else { return }
         if hasRead {
             limit = min(most, HostPace.mostUnanswered, limit + room)
@@ -193,7 +193,7 @@ package struct HostPace: Sendable {
     /// Notes that each request to this host has a connection of its own from now on.
     ///
     /// Streams cost a server next to nothing, but connections do cost. So the limits fall.
-    package mutating func stopsSharing() {
+    mutating func stopsSharing() {
         mayShare = false
         guard sharesConnections else { return }
         sharesConnections = false

@@ -191,7 +191,7 @@ package struct Outage: Sendable {
     /// How the last try failed.
     package private(set) var failure: TransportFailure
     /// The time of the next try, in milliseconds. The host gets no request before it.
-    package private(set) var nextTry: Int64 = 0
+    private(set) var nextTry: Int64 = 0
     /// The number of the latest try that had begun when the last known try failed.
     ///
     /// A try with this number or a lower one began before that failure. So its own failure is no
@@ -425,7 +425,7 @@ package enum HostSilence: Sendable {
 /// that TLS negotiates (RFC 7301).
 package struct HostProtocols: Sendable, Hashable {
     /// Whether the host refused HTTP/1.1. Each request then uses the protocol that TLS negotiates.
-    package var refusesHTTP1: Bool
+    var refusesHTTP1: Bool
     /// Whether requests to the host must not share a connection, so that they use HTTP/1.1.
     ///
     /// One reason is that some connections of the host speak HTTP/2 and others HTTP/1.1. Another is

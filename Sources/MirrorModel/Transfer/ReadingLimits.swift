@@ -92,7 +92,7 @@ struct TokenBucket: Sendable {
 /// stall or a pause resets the clock.
 package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
-    package static let slowest: Int64 = 1024
+    static let slowest: Int64 = 1024
 
     private let timeout: Int64
     private var asked: Int64 = 0

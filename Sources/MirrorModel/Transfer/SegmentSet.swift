@@ -70,7 +70,7 @@ package struct SegmentSet: Sendable {
     /// Whether a further connection has brought nothing yet.
     ///
     /// Until it brings bytes, the rate says nothing about the number of connections.
-    package var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
+    var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
 
     /// Whether a response continues exactly where the bytes from the file's start end.
     ///

@@ -48,13 +48,13 @@ package struct Segmentation: Sendable {
     /// The size of the file.
     package let total: Int64
     /// The smallest range, in bytes, that is worth a request.
-    package let leastRange: Int64
+    let leastRange: Int64
     /// The ranges in hand: ascending, and no two touch.
     package private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
-    package private(set) var assignments: [Int: Assignment] = [:]
+    private(set) var assignments: [Int: Assignment] = [:]
     /// The time that a server takes to answer, in seconds; 0 if not known.
-    package var answerSeconds = 0.0
+    var answerSeconds = 0.0
     private var made = 0
     /// The average rate of a connection, in bytes a second, smoothed; nil if not known.
     private var usualRate: Double?
@@ -66,7 +66,7 @@ package struct Segmentation: Sendable {
     /// The sources that have brought bytes.
     private var bringing: Set<Int> = []
     /// Sources that brought nothing until others had fetched everything else.
-    package private(set) var silentSources: Set<Int> = []
+    private(set) var silentSources: Set<Int> = []
 
     /// Begins with the bytes from the start up to `front`, and with the ranges beyond it.
     ///
@@ -90,7 +90,7 @@ package struct Segmentation: Sendable {
     package var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
 
     /// How many bytes of the file are missing.
-    package var missingBytes: Int64 { total - heldBytes }
+    var missingBytes: Int64 { total - heldBytes }
 
     /// Whether no byte of the file is missing.
     package var isComplete: Bool { front == total }
@@ -150,7 +150,7 @@ package struct Segmentation: Sendable {
     /// Extends a finished assignment over the next one, if that one lags and has brought nothing.
     ///
     /// Returns whether the assignment was extended.
-    package mutating func passOver(_ id: Int) -> Bool {
+    mutating func passOver(_ id: Int) -> Bool {
         guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
             takeovers < Segmentation.mostTakeovers,
             let next = assignments.values.first(where: {
@@ -184,7 +184,7 @@ package struct Segmentation: Sendable {
     /// Whether an assignment is so slow that its source is no help.
     ///
     /// Its rate is below an eighth of the greatest rate.
-    package func isHopeless(_ id: Int) -> Bool {
+    func isHopeless(_ id: Int) -> Bool {
         guard let assignment = assignments[id], !assignment.isDone,
             assignment.age >= 2 * Segmentation.fairTrial
         else {

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// Which file is a conflict copy, and how a conflict ends.

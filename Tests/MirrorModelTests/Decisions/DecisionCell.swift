@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// One cell of the table of situations: what the manifest says, what the index knows, what the tree

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 
 /// What must be decided for a cell, told from the promises that users rely on.
 ///

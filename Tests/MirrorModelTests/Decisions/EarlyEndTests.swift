@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// What is said of a run that ended before its end.

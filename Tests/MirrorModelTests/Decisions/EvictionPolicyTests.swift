@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// Which files of Caches go so that the rest fits a quota.

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// What a server or a manifest says, as a terminal may see it.

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// The words of a plan: codes that scripts rely on, and sentences for people.

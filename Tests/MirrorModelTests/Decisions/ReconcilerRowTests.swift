@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// Each promise of the plan by its name; one cell each, and what is said about it.

@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 /// Every cell of the table against the oracle, and promises that hold in all of them.
