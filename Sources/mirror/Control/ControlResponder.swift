@@ -83,11 +83,12 @@ extension ControlResponder {
             case .cancel(let targets, let discards):
                 guard let session else { return ControlResponder.idle }
                 if targets.isEmpty { await session.cancelAll(discardingParts: discards) }
-                let known = await session.fetched(among: targets)
-                for target in known {
-                    await session.cancel(target, discardingPart: discards)
+                var unknown: [Target] = []
+                for target in targets {
+                    let isMeant = await session.cancel(target, discardingPart: discards)
+                    if !isMeant { unknown.append(target) }
                 }
-                return .done(unknown: targets.filter { !known.contains($0) })
+                return .done(unknown: unknown)
             }
         } catch { return .refused(CommandError(error).error.message) }
     }
@@ -107,9 +108,9 @@ extension ControlResponder {
             await session.pauseAll()
             state.withLock { $0.job.isPaused = true }
         }
-        let known = await session.fetched(among: targets)
-        for target in known { await session.pause(target) }
-        return .done(unknown: targets.filter { !known.contains($0) })
+        var unknown: [Target] = []
+        for target in targets where await !session.pause(target) { unknown.append(target) }
+        return .done(unknown: unknown)
     }
 
     private func resume(
@@ -126,9 +127,11 @@ extension ControlResponder {
             await session.resumeAll()
             state.withLock { $0.job.isPaused = false }
         }
-        let known = await session.fetched(among: targets) + taken
-        for target in known { await session.resume(target) }
-        return .done(unknown: targets.filter { !known.contains($0) })
+        var unknown: [Target] = []
+        for target in targets where await !session.resume(target) && !taken.contains(target) {
+            unknown.append(target)
+        }
+        return .done(unknown: unknown)
     }
 
     /// Returns the targets, or one nil that stands for all targets.
