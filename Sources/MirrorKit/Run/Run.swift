@@ -6,8 +6,8 @@ internal import Synchronization
 /// A plan under way: a sequence of its events, the last of which is the summary.
 ///
 /// The events can be read once. Leaving the loop that reads them, or cancelling its task, ends the
-/// run; parts are kept. `waitForEnd` returns when the run has ended. `cancel` also ends the run,
-/// but the events continue until the summary.
+/// run; parts are kept. `finish` returns when the run has ended. `cancel` also ends the run, but
+/// the events continue until the summary.
 public struct Run: AsyncSequence, Sendable {
     /// An event of the run.
     public typealias Element = Event
@@ -20,7 +20,43 @@ public struct Run: AsyncSequence, Sendable {
     init(_ control: RunControl) { handle = Handle(control, isReader: false) }
 
     /// Ends the run early; parts are kept, and the summary carries this exit code.
-    public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
+    ///
+    /// Returns false, without an effect, if the run had ended before.
+    @discardableResult
+    public func cancel(exit: Int32 = 130) -> Bool { control.end(.interrupted(exit: exit)) }
+
+    /// Stops requesting bytes until `resume`. Returns false if the run had ended before.
+    @discardableResult
+    public func pause() -> Bool { control.steer(.pause(nil)) }
+
+    /// Requests the bytes of all targets again. Returns false if the run had ended before.
+    @discardableResult
+    public func resume() -> Bool { control.steer(.resume(nil)) }
+
+    /// Stops requesting a target's bytes; its part is kept.
+    ///
+    /// Returns false, without an effect, if the run has ended or gives the target no new bytes.
+    @discardableResult
+    public func pause(_ target: Target) -> Bool { control.steer(.pause(target), at: target) }
+
+    /// Requests a target's bytes again.
+    ///
+    /// Returns false, without an effect, if the run has ended or gives the target no new bytes.
+    @discardableResult
+    public func resume(_ target: Target) -> Bool { control.steer(.resume(target), at: target) }
+
+    /// Ends a target's transfer. Its part is kept for the next run; `discardingPart` deletes it.
+    ///
+    /// Returns false, without an effect, if the run has ended or gives the target no new bytes.
+    @discardableResult
+    public func cancel(_ target: Target, discardingPart: Bool = false) -> Bool {
+        control.steer(.cancel(target, discardingPart: discardingPart), at: target)
+    }
+
+    /// The run's bytes and transfers so far, as of its latest event.
+    ///
+    /// They can be read at any time, also without reading the events.
+    public var totals: RunTotals { control.totals }
 
     /// The summary, available as soon as the last resource has ended.
     ///
@@ -34,8 +70,8 @@ public struct Run: AsyncSequence, Sendable {
     /// if another run of the session, or a body of `withLock`, is under way. A cancelled task waits
     /// too: a run that was asked to end does so within a second. An error that ended the run is
     /// thrown where the events are read.
-    public func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
-        await control.waitForEnd()
+    public func finish(isolation: isolated (any Actor)? = #isolation) async {
+        await control.waitForFinish()
     }
 
     /// The events of the run.
@@ -305,26 +341,50 @@ final class RunControl: Sendable {
         var endIsHeard: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
-        /// The callers of `waitForEnd` that still wait.
+        var totals = RunTotals()
+        /// The callers of `Run.finish` that still wait.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
+    private let plan: Plan
     private let state = Mutex(State())
     /// The events that were not read yet.
     let events = EventQueue()
 
-    /// Ends the run, now or as soon as it begins.
-    func end(_ ending: RunEnding) { steer(.end(ending)) }
+    init(_ plan: Plan) { self.plan = plan }
+
+    /// Ends the run, now or as soon as it begins. Returns false if the run had ended before.
+    @discardableResult
+    func end(_ ending: RunEnding) -> Bool { steer(.end(ending)) }
 
     /// Sends an input to the run, now or as soon as the run begins.
-    func steer(_ input: RunInput) {
-        let (execution, endIsHeard) = state.withLock { state in
+    ///
+    /// Returns false if the run had ended before.
+    @discardableResult
+    func steer(_ input: RunInput) -> Bool {
+        let (execution, endIsHeard, hasEnded) = state.withLock { state in
             if state.execution == nil, !state.isFinished { state.earlyInputs.append(input) }
-            return (state.execution, input.isEnd ? state.endIsHeard : nil)
+            let hasEnded = state.isFinished || state.earlySummary != nil
+            return (state.execution, input.isEnd ? state.endIsHeard : nil, hasEnded)
         }
         endIsHeard?()
         execution?.steer(input)
+        return !hasEnded
     }
+
+    /// Sends an input about a target to the run, if the run gives the target new bytes.
+    ///
+    /// Returns false if it does not, or if the run had ended before.
+    func steer(_ input: RunInput, at target: Target) -> Bool {
+        guard let position = plan.steps.position(of: target) else { return false }
+        return switch plan.steps[position].means {
+        case .transfer, .copy, .move: steer(input)
+        case .nothing, .adoption, .removal: false
+        }
+    }
+
+    /// The totals of the latest event.
+    var totals: RunTotals { state.withLock { $0.totals } }
 
     /// Stores the summary before the run releases the engine, for `earlySummary`.
     func note(_ summary: Event) { state.withLock { $0.earlySummary = summary } }
@@ -343,13 +403,19 @@ final class RunControl: Sendable {
     }
 
     /// Queues an event for the reader.
-    func send(_ event: Event) { events.send(event) }
+    func send(_ event: Event) {
+        state.withLock { $0.totals = event.totals }
+        events.send(event)
+    }
 
     /// Queues events for the reader, and empties the list.
-    func send(contentsOf events: inout [Event]) { self.events.send(contentsOf: &events) }
+    func send(contentsOf events: inout [Event]) {
+        if let last = events.last { state.withLock { $0.totals = last.totals } }
+        self.events.send(contentsOf: &events)
+    }
 
     /// Ends the events, after the run has released everything, and wakes the callers of
-    /// `waitForEnd`.
+    /// `waitForFinish`.
     func finish(throwing error: (any Error)?) {
         let waiters = state.withLock { state in
             (state.execution, state.isFinished) = (nil, true)
@@ -362,7 +428,7 @@ final class RunControl: Sendable {
 
     /// Waits until the run has released everything. A cancellation of the task does not end the
     /// wait.
-    func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
+    func waitForFinish(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { waiter in
             let isFinished = state.withLock { state in
                 if !state.isFinished { state.waiters.append(waiter) }

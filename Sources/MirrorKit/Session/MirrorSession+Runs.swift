@@ -5,22 +5,23 @@ internal import Synchronization
 // MARK: The runs of a session
 
 extension MirrorSession {
-    /// Sends an input to all runs of this session, also to those that have not begun.
-    func steer(_ input: RunInput) {
-        for run in pending.withLock({ Array($0.values) }) { run.steer(input) }
-        for run in underWay.values { run.steer(input) }
+    /// All runs of this session, also those that have not begun.
+    private var runs: [RunControl] {
+        pending.withLock { Array($0.values) } + underWay.values.map(\.control)
     }
 
-    /// Whether a run under way has a step that gives a target new bytes.
-    func fetches(_ target: Target) -> Bool {
-        underWay.values.contains { run in
-            let steps = run.plan.steps
-            guard let position = steps.position(of: target) else { return false }
-            return switch steps[position].means {
-            case .transfer, .copy, .move: true
-            case .nothing, .adoption, .removal: false
-            }
-        }
+    /// Sends an input to all runs of this session, also to those that have not begun.
+    func steer(_ input: RunInput) {
+        for run in runs { run.steer(input) }
+    }
+
+    /// Sends an input about a target to the runs that give the target new bytes.
+    ///
+    /// Returns whether there is such a run.
+    func steer(_ input: RunInput, at target: Target) -> Bool {
+        var isMeant = false
+        for run in runs where run.steer(input, at: target) { isMeant = true }
+        return isMeant
     }
 
     /// Executes a plan, and records its manifests. `run` gets the events and the end.

@@ -79,7 +79,7 @@ public actor MirrorSession {
     public nonisolated func execute(
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
-        let control = RunControl()
+        let control = RunControl(plan)
         pending.withLock { $0[ObjectIdentifier(control)] = control }
         var options = options
         options.began = options.began ?? .now
@@ -87,26 +87,50 @@ public actor MirrorSession {
         return Run(control)
     }
 
-    /// Makes the tree match a manifest: plans and executes under one lock.
-    ///
-    /// Returns the run's summary, which counts failed resources. Throws the error that ends the
-    /// run. A cancelled task throws after the run has ended and released everything.
+    /// Makes the tree match one manifest, as `sync` of several does.
     @discardableResult
     public func sync(
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
+        try await sync([manifest], planning: planning, options: options)
+    }
+
+    /// Reads the manifests of a file or an http(s) URL, and makes the tree match them.
+    ///
+    /// `source` is an argument of the command: a path, a URL, or `-` for standard input. If
+    /// `options` is offline, the copy that the root keeps of a URL is read. Throws as `sync` and
+    /// `ManifestRegister.load` do.
+    @discardableResult
+    public func sync(
+        contentsOf source: String, planning: PlanOptions = PlanOptions(),
+        options: RunOptions = RunOptions()
+    ) async throws -> Summary {
+        let source = try ManifestSource(argument: source)
+        let loaded = try await manifests.load([source], isOffline: options.isOffline)
+        return try await sync(loaded.manifests, planning: planning, options: options)
+    }
+
+    /// Makes the tree match the manifests: plans and executes under one lock.
+    ///
+    /// Returns the run's summary, which counts failed resources. Throws the error that ends the
+    /// run. A cancelled task throws after the run has ended and released everything.
+    @discardableResult
+    public func sync(
+        _ manifests: [Manifest], planning: PlanOptions = PlanOptions(),
+        options: RunOptions = RunOptions()
+    ) async throws -> Summary {
         try options.validate()
         var options = options
         options.followsPlanning = true
-        return try await withPlan(of: [manifest], options: planning) { [options] plan in
+        return try await withPlan(of: manifests, options: planning) { [options] plan in
             let run = self.execute(plan, options: options)
             var summary = Summary()
             for try await event in run {
                 if case .summary(let last) = event.body { summary = last }
             }
             // A cancelled task stops reading before the run has ended.
-            await run.waitForEnd()
+            await run.finish()
             if Task.isCancelled { throw MirrorError(wrapping: CancellationError()) }
             return summary
         }
@@ -189,15 +213,20 @@ public actor MirrorSession {
 extension MirrorSession {
     /// Stops requesting a resource's bytes, also in runs of `execute` that have not begun.
     ///
-    /// The call has no effect if no run has a step for the resource.
-    public func pause(_ target: Target) { steer(.pause(target)) }
+    /// Returns false, without an effect, if no run gives the resource new bytes.
+    @discardableResult
+    public func pause(_ target: Target) -> Bool { steer(.pause(target), at: target) }
 
-    /// Requests a resource's bytes again.
-    public func resume(_ target: Target) { steer(.resume(target)) }
+    /// Requests a resource's bytes again. Returns false if no run gives the resource new bytes.
+    @discardableResult
+    public func resume(_ target: Target) -> Bool { steer(.resume(target), at: target) }
 
     /// Ends a resource's transfer. Its part is kept for the next run; `discardingPart` deletes it.
-    public func cancel(_ target: Target, discardingPart: Bool = false) {
-        steer(.cancel(target, discardingPart: discardingPart))
+    ///
+    /// Returns false, without an effect, if no run gives the resource new bytes.
+    @discardableResult
+    public func cancel(_ target: Target, discardingPart: Bool = false) -> Bool {
+        steer(.cancel(target, discardingPart: discardingPart), at: target)
     }
 
     /// Stops requesting bytes until `resumeAll`, also in runs that begin later.
@@ -246,7 +275,4 @@ extension MirrorSession {
             try PausedTargets.change(at: location) { $0.resume(target) }
         }
     }
-
-    /// The given targets to which a run under way gives new bytes.
-    package func fetched(among targets: [Target]) -> [Target] { targets.filter(fetches) }
 }

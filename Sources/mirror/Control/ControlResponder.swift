@@ -83,7 +83,7 @@ extension ControlResponder {
                 guard let session else { return ControlResponder.idle }
                 let discards = request.isThorough
                 if request.targets.isEmpty { await session.cancelAll(discardingParts: discards) }
-                return await each(of: request.targets, in: session) {
+                return await each(of: request.targets) {
                     await session.cancel($0, discardingPart: discards)
                 }
             }
@@ -92,14 +92,15 @@ extension ControlResponder {
 
     private static let idle = ControlReply.refused("no run is under way at the moment")
 
-    /// Steers the targets that the run fetches.
+    /// Steers targets; `steer` returns whether a run gives the target new bytes.
     private func each(
-        of targets: [Target], besides taken: [Target] = [], in session: MirrorSession,
-        _ steer: (Target) async -> Void
+        of targets: [Target], besides taken: [Target] = [], _ steer: (Target) async -> Bool
     ) async -> ControlReply {
-        let known = await session.fetched(among: targets) + taken
-        for target in known { await steer(target) }
-        return .done(unknown: targets.filter { !known.contains($0) })
+        var unknown: [Target] = []
+        for target in targets where await !steer(target) && !taken.contains(target) {
+            unknown.append(target)
+        }
+        return .done(unknown: unknown)
     }
 
     private func pause(
@@ -116,7 +117,7 @@ extension ControlResponder {
             await session.pauseAll()
             state.withLock { $0.job.isPaused = true }
         }
-        return await each(of: targets, in: session) { await session.pause($0) }
+        return await each(of: targets) { await session.pause($0) }
     }
 
     private func resume(
@@ -133,7 +134,7 @@ extension ControlResponder {
             await session.resumeAll()
             state.withLock { $0.job.isPaused = false }
         }
-        return await each(of: targets, besides: taken, in: session) { await session.resume($0) }
+        return await each(of: targets, besides: taken) { await session.resume($0) }
     }
 
     /// Returns the targets, or one nil that stands for all targets.

@@ -36,6 +36,46 @@ import Testing
         #expect(try await endings(of: run).sorted() == ["done a", "done b"])
     }
 
+    @Test func aRunSaysWhetherATargetWasMeant() async throws {
+        let (rig, plan, a, b) = try await planOfTwo()
+        let run = rig.session.execute(plan)
+        let other = try Target("Caches/other")
+        #expect(run.cancel(a))
+        #expect(run.pause(b))
+        #expect(run.resume(b))
+        #expect(!run.pause(other) && !run.resume(other) && !run.cancel(other))
+        #expect(await !rig.session.cancel(other))
+        #expect(try await endings(of: run).sorted() == ["done b", "failed a"])
+        await run.finish()
+        #expect(run.totals.ended > 0)
+        #expect(!run.pause(b) && !run.pause() && !run.resume() && !run.cancel())
+        #expect(await !rig.session.pause(b))
+    }
+
+    @Test func aKeptTargetIsNotMeant() async throws {
+        let (rig, plan, a, _) = try await planOfTwo()
+        let first = rig.session.execute(plan)
+        for try await _ in first {}
+        await first.finish()
+        var resource = try rig.resource("Caches/a", [1])
+        resource.refresh = .never
+        let again = try await rig.session.plan(Manifest(name: "m", resources: [resource]))
+        let run = rig.session.execute(again)
+        #expect(!run.pause(a) && !run.cancel(a))
+        #expect(try await endings(of: run) == ["done a"])
+    }
+
+    @Test func severalManifestsAreSyncedTogether() async throws {
+        let rig = try SessionRig()
+        let manifests = [
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]),
+            Manifest(name: "n", resources: [try rig.resource("Caches/b", [2])]),
+        ]
+        #expect(try await rig.session.sync(manifests)[.fetched] == 2)
+        #expect(rig.bytes("Caches/a") == [1])
+        #expect(rig.bytes("Caches/b") == [2])
+    }
+
     private func planOfTwo() async throws -> (SessionRig, Plan, a: Target, b: Target) {
         let rig = try SessionRig()
         let a = try rig.resource("Caches/a", [1])

@@ -5,6 +5,9 @@ import Testing
 
 /// Events on their way to their reader.
 @Suite(.timeLimit(.minutes(15))) struct EventQueueTests {
+    private static let plan = Plan(
+        root: "/r", manifests: [], steps: [], now: Instant(seconds: 0), orphansLeft: 0)
+
     private func event(_ number: Int) -> Event {
         .failure(MirrorError(.usage, "event \(number)"), root: "/r")
     }
@@ -20,7 +23,7 @@ import Testing
     }
 
     @Test func eventsComeInOrderBeforeTheError() async throws {
-        let control = RunControl()
+        let control = RunControl(EventQueueTests.plan)
         for number in 0..<5 { control.send(event(number)) }
         control.finish(throwing: MirrorError(.noSpace, "full"))
         control.send(event(5))
@@ -37,7 +40,7 @@ import Testing
     }
 
     @Test func aReaderThatWaitsIsWoken() async throws {
-        let control = RunControl()
+        let control = RunControl(EventQueueTests.plan)
         let run = Run(control)
         async let read = messages(run)
         for number in 0..<200 {
@@ -50,7 +53,7 @@ import Testing
 
     /// The same holds when there is always something to read, so the task never waits.
     @Test func aCancelledTaskReadsNoFurtherEvents() async throws {
-        let control = RunControl()
+        let control = RunControl(EventQueueTests.plan)
         for number in 0..<10 { control.send(event(number)) }
         let run = Run(control)
         let reading = Task {

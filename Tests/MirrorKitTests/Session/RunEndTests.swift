@@ -25,10 +25,10 @@ import Testing
             for try await event in run {
                 if case .start = event.body { break }
             }
-            await run.waitForEnd()
+            await run.finish()
             try expectFreeLock(rig)
             // It has ended by then, and nobody waits a second time.
-            await run.waitForEnd()
+            await run.finish()
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
         let run = rig.session.execute(try await rig.session.plan(manifest))
         let reader = Task {
             for try await _ in run {}
-            await run.waitForEnd()
+            await run.finish()
             try expectFreeLock(rig)
         }
         try await underWay(rig)
@@ -51,7 +51,7 @@ import Testing
         let plan = try await rig.session.plan(manifest)
         let other = try MirrorSession(root: rig.folder.path + "/other")
         let run = other.execute(plan)
-        await run.waitForEnd()
+        await run.finish()
         await #expect(throws: MirrorError.self) { for try await _ in run {} }
     }
 
