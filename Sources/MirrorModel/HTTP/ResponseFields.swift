@@ -8,7 +8,7 @@ extension ResponseHead {
     /// `alwaysConfirms`: `no-store` or `no-cache` came, so every use needs a confirmation first.
     /// `maxAge`: seconds; nil without max-age, 0 if malformed or sent with different values
     /// (§4.2.1).
-    var cacheControl: (alwaysConfirms: Bool, maxAge: Int64?) {
+    package var cacheControl: (alwaysConfirms: Bool, maxAge: Int64?) {
         var (alwaysConfirms, maxAge) = (false, Int64?.none)
         var scan = FieldScanner(list(of: .cacheControl))
         while !scan.isAtEnd {
@@ -155,7 +155,7 @@ extension ResponseHead {
     ///
     /// They come in Repr-Digest (RFC 9530 §3). A field that is not a dictionary of structured
     /// fields (RFC 8941 §4.2) is ignored as a whole.
-    var reprDigests: [Digest] {
+    package var reprDigests: [Digest] {
         guard has(.reprDigest) else { return [] }
         var scan = FieldScanner(list(of: .reprDigest))
         var found: [DigestAlgorithm: Digest] = [:]

@@ -148,7 +148,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters resources that were kept as they are.
-    mutating func enterKept(_ count: Int) { self.count(.kept, count) }
+    package mutating func enterKept(_ count: Int) { self.count(.kept, count) }
 
     /// Enters a resource that had begun, and was not finished when the run ended.
     mutating func enterInterrupted() { count(.interrupted) }
