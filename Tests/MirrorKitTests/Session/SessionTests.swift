@@ -154,3 +154,21 @@ import Testing
         return endings
     }
 }
+
+/// A sync of what a path or a URL names.
+@Suite(.timeLimit(.minutes(15))) struct NamedManifestTests {
+    @Test(arguments: [true, false]) func aNamedManifestIsReadAndSynced(isURL: Bool) async throws {
+        let rig = try SessionRig()
+        let resource = try rig.resource("Caches/a.bin", [1, 2, 3])
+        let json = """
+            {"name":"m","resources":[{"path":"Caches/a.bin","url":"\(resource.primary.url)"}]}
+            """
+        try rig.folder.write(Array(json.utf8), to: "m.json")
+        rig.shelf.put("/m.json", Array(json.utf8))
+        let source = isURL ? rig.server.url + "/m.json" : rig.folder.path + "/m.json"
+        let summary = try await rig.session.sync(contentsOf: source)
+        #expect(summary.exit == 0)
+        #expect(summary[.fetched] == 1)
+        #expect(rig.bytes("Caches/a.bin") == [1, 2, 3])
+    }
+}
