@@ -4,13 +4,13 @@ internal import MirrorSystem
 /// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
 /// nothing itself.
 ///
-/// A download begins when it is submitted. The dispatcher gives it a place
-/// (`TransferRegister`), and the download starts. Its state machine asks for a request
-/// (TransferDriver.swift), which runs on the wire (`ActiveRequests`). The wire reports heads and
-/// bytes inside `perform` and `resume`. These reports change the state of their transfer, and never
-/// start or end a request. The engine passes the request's end to the state machine
-/// (TransferEndings.swift). It also passes the results of other threads (`TransferWork`), until the
-/// transfer ends. Only the transfer thread uses this class.
+/// The dispatcher gives a submitted download a place (`TransferRegister`), and the download starts.
+/// Its state machine asks for a request (TransferDriver.swift), which runs on the wire
+/// (`ActiveRequests`). The wire reports heads and bytes inside `perform` and `resume`. These
+/// reports change the state of their download, and never start or end a request. The engine passes
+/// the request's end to the state machine (TransferEndings.swift). It also passes the results of
+/// other threads (`TransferWork`), until the transfer ends. Only the transfer thread uses this
+/// class.
 final class TransferEngine {
     /// The dependencies of the engine: the real ones, or those of a simulation.
     struct Surroundings {
@@ -311,13 +311,12 @@ extension TransferEngine {
     func established(
         _ download: Download, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>] = []
     ) {
-        goOn(download) {
-            goOn(download, file: file, length: length, rangesBeyond: rangesBeyond)
-        }
+        goOn(download) { resume(download, file, length: length, rangesBeyond: rangesBeyond) }
     }
 
-    private func goOn(
-        _ download: Download, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    /// Begins a download after its part, or at the start if no byte of the part can be used.
+    private func resume(
+        _ download: Download, _ file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
     ) {
         guard let record = download.part, let pipeline = download.body?.pipeline else { return }
         download.body = nil

@@ -4,10 +4,9 @@ internal import Synchronization
 
 /// Runs transfers on a thread of its own, which owns all libcurl objects.
 ///
-/// Other threads leave messages. An observer receives the resulting events in order, on
-/// the transfer thread. The last event of every download is `ended`. After an event, no other
-/// download begins before the observer has had a turn. In its turn the observer may cancel
-/// transfers.
+/// Other threads leave messages. An observer receives the resulting events in order, on the transfer
+/// thread. The last event of every download is `ended`. After an event, no other download begins
+/// before the observer has had a turn. In its turn the observer may cancel downloads.
 final class TransferLoop: Sendable {
     private let inbox: TransferInbox
     private let thread: NativeThread
