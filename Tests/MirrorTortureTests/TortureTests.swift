@@ -22,14 +22,13 @@ struct TortureTests {
     func shortTortureOnAFullDiskHolds() async throws { try await hold("R12", 8) }
 
     private func hold(_ name: String, _ trials: Int) async throws {
-        try await DetachedThread.run {
-            let kind = try #require(TortureTable.classes.first { $0.name == name })
-            let tally = try kind.run(
-                program: BuiltProgram.path(of: "mirror"), trials: trials, seed: 1)
-            // A machine may not allow a class.
-            #expect(tally.tried >= trials - 3 || tally.reasonNotRun != nil)
-            #expect(tally.flaws.isEmpty, "\(tally.flaws.prefix(5).joined(separator: "\n"))")
+        let kind = try #require(TortureTable.classes.first { $0.name == name })
+        let tally = try await DetachedThread.run {
+            try kind.run(program: BuiltProgram.path(of: "mirror"), trials: trials, seed: 1)
         }
+        // A machine may not allow a class.
+        #expect(tally.tried >= trials - 3 || tally.reasonNotRun != nil)
+        #expect(tally.flaws.isEmpty, "\(tally.flaws.prefix(5).joined(separator: "\n"))")
     }
 }
 
