@@ -51,6 +51,9 @@ struct Answer: Sendable {
     /// Whether it says that it is the whole file, and has another length than that.
     var contradictsRange: Bool { name.hasPrefix("as 200") || Answer.contradictory.contains(name) }
 
+    /// Whether only the end of its body shows that length.
+    var contradictsAtItsEnd: Bool { name == "to the end, cut by FIN" }
+
     /// Whether the server may refuse nothing but the range.
     var mayRefuseRange: Bool {
         isBodiless && Answer.refusalsOfRanges.contains(String(name.prefix(3)))

@@ -124,7 +124,11 @@ struct AnswerOracle {
     private var ranged: Verdict? {
         guard let range = script.range else {
             // It may be the range: the source is asked again without one.
-            if script.whole.contradictsRange { return plain?.after(doubted: 1) }
+            if script.whole.contradictsRange {
+                let asked = plain?.after(doubted: 1)
+                // Its head began the file again. Its end then leads to a second request.
+                return script.whole.contradictsAtItsEnd ? asked?.restartedByWhole : asked
+            }
             if script.whole.mayRefuseRange { return plain?.after(requests: 1) }
             return plain?.restartedByWhole
         }
