@@ -7,9 +7,6 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// The modules that `MirrorKit` is made of. A user of the library imports `MirrorKit` alone.
-let parts: [Target.Dependency] = ["MirrorModel", "MirrorSystem", "MirrorManifests"]
-
 let package = Package(
     name: "mirror",
     products: [
@@ -35,25 +32,18 @@ let package = Package(
         .systemLibrary(
             name: "CCompression",
             providers: [.apt(["zlib1g-dev", "liblzma-dev", "libzstd-dev"])]),
-        // Values and decisions. It depends on nothing, so no decision does input or output or calls C.
-        .target(name: "MirrorModel", swiftSettings: strict),
-        // What the modules below share: the kernel's calls, threads, clocks, digests.
+        // The library, in one module: the compiler optimizes a download's way as a whole. `Model/` in it
+        // has the values and decisions, and compiles without the rest (`scripts/test`).
         .target(
-            name: "MirrorSystem", dependencies: ["MirrorModel", "CCrypto", "CLinux"],
-            swiftSettings: strict),
-        // Bytes to manifests and back, and other programs' lists: they touch no root and no network.
-        .target(
-            name: "MirrorManifests",
-            dependencies: ["MirrorModel", "MirrorSystem", "CXML2", "CCompression"],
-            swiftSettings: strict),
-        // The way of a download, in one module, so that the compiler optimizes it as a whole.
-        .target(
-            name: "MirrorKit", dependencies: parts + ["CCurl", "CSQLite", "CMicrohttpd", "CLinux"],
+            name: "MirrorKit",
+            dependencies: [
+                "CCurl", "CSQLite", "CXML2", "CCrypto", "CMicrohttpd", "CLinux", "CCompression",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "mirror",
             dependencies: [
-                "MirrorKit", "MirrorModel", "MirrorManifests", "MirrorSystem",
+                "MirrorKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -61,14 +51,14 @@ let package = Package(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "libxml-2.0"),
         // The program of docs/library.md: built with the tests, so that it cannot fall behind.
         .executableTarget(
-            name: "prefetch", dependencies: ["MirrorKit", "MirrorModel"],
+            name: "prefetch", dependencies: ["MirrorKit"],
             path: "docs/examples/prefetch", swiftSettings: strict),
         .target(
             name: "MirrorTestSupport", dependencies: ["CCrypto", "CSQLite", "CTestSupport"],
             path: "Tests/MirrorTestSupport", swiftSettings: strict,
             linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(
-            name: "mirror-library-driver", dependencies: ["MirrorKit", "MirrorModel"],
+            name: "mirror-library-driver", dependencies: ["MirrorKit"],
             path: "Tests/MirrorLibraryDriver", swiftSettings: strict),
         .executableTarget(
             name: "mirror-origin", dependencies: ["MirrorTestSupport"], path: "Tests/MirrorOrigin",
@@ -80,7 +70,7 @@ let package = Package(
             name: "mirror-torture", dependencies: ["MirrorTorture", "MirrorTestSupport"],
             path: "Tests/MirrorTortureTool", swiftSettings: strict),
         .target(
-            name: "MirrorFuzzing", dependencies: ["MirrorKit"] + parts,
+            name: "MirrorFuzzing", dependencies: ["MirrorKit"],
             path: "Tests/MirrorFuzzing", swiftSettings: strict),
         .executableTarget(
             name: "mirror-fuzz", dependencies: ["MirrorFuzzing", "CTestSupport"],
@@ -88,20 +78,20 @@ let package = Package(
         // Transfers in virtual time. It looks into the library, so it is built for tests only.
         .target(
             name: "MirrorSimulation",
-            dependencies: ["MirrorKit", "MirrorTestSupport"] + parts,
+            dependencies: ["MirrorKit", "MirrorTestSupport"],
             path: "Tests/MirrorSimulation", swiftSettings: strict),
         .executableTarget(
             name: "mirror-simulate", dependencies: ["MirrorSimulation"],
             path: "Tests/MirrorSimulate", swiftSettings: strict),
         .testTarget(
-            name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],
+            name: "MirrorModelTests", dependencies: ["MirrorKit", "MirrorTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "MirrorKitTests",
             dependencies: [
                 "MirrorKit", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport", "CCurl",
                 "MirrorSimulation",
-            ] + parts,
+            ],
             exclude: [
                 "Manifests/good", "Manifests/bad", "Manifests/json-schema.py",
                 "Imports/lists",
@@ -111,7 +101,7 @@ let package = Package(
         .testTarget(
             name: "MirrorCommandTests",
             dependencies: [
-                "MirrorModel", "MirrorTestSupport", "mirror", "mirror-library-driver",
+                "MirrorKit", "MirrorTestSupport", "mirror", "mirror-library-driver",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Scenarios"], swiftSettings: strict),

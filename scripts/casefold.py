@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables at the end of Sources/MirrorModel/Text/CaseFolding.swift from Python's Unicode tables.
+"""Writes the tables at the end of Sources/MirrorKit/Model/Text/CaseFolding.swift from Python's Unicode tables.
 
 Full case folding (CaseFolding.txt, statuses C and F) as str.casefold() has it, and the characters
 whose canonical decomposition is ASCII, so that a folded text is ASCII whenever an equivalent one is.
@@ -57,7 +57,7 @@ def rows(values):
 
 flat_runs = [word for run in runs for word in run]
 flat_several = [word for code, text in several for word in (code, len(text), *text)]
-path = os.path.join(ROOT, "Sources/MirrorModel/Text/CaseFolding.swift")
+path = os.path.join(ROOT, "Sources/MirrorKit/Model/Text/CaseFolding.swift")
 mark = "// Written by scripts/casefold.py"
 with open(path) as source:
     code = source.read().split(mark)[0]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/MirrorModel/Text/DisplayWidthTable.swift from Python's Unicode tables.
+"""Writes Sources/MirrorKit/Model/Text/DisplayWidthTable.swift from Python's Unicode tables.
 
 Characters that take two columns of a terminal: East Asian Width W and F (UAX #11). Those that take
 none are known to the standard library by their general category.
@@ -37,5 +37,5 @@ for first, last in runs:
         row = "       "
     row += item
 lines += [row, "    ]", "}", ""]
-with open(os.path.join(ROOT, "Sources/MirrorModel/Text/DisplayWidthTable.swift"), "w") as out:
+with open(os.path.join(ROOT, "Sources/MirrorKit/Model/Text/DisplayWidthTable.swift"), "w") as out:
     out.write("\n".join(lines))

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// An error that ends a command, as text for people and as a code for scripts.
 struct CommandError {

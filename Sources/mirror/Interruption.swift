@@ -1,5 +1,5 @@
 import Glibc
-import MirrorModel
+import MirrorKit
 import Synchronization
 
 /// Cancels the running command on SIGINT, SIGTERM or SIGHUP, and at its deadline.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// The beginning of the process: it prepares signals, runs the command, and has the only exit.
 @main

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MirrorModel
+import MirrorKit
 
 /// The root command: its description, its verbs, and where to read more.
 struct MirrorCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import Glibc
-import MirrorModel
+import MirrorKit
 
 /// A thread that exists from the start, for work in which the main thread must not get stuck.
 ///

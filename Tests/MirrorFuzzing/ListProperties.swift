@@ -1,5 +1,4 @@
 internal import MirrorKit
-internal import MirrorModel
 
 /// What holds of every list of another program, taken or refused.
 enum ListProperties {

@@ -1,5 +1,4 @@
 internal import MirrorKit
-internal import MirrorModel
 
 /// What holds of every manifest, taken or refused.
 ///

@@ -1,5 +1,4 @@
 internal import MirrorKit
-internal import MirrorModel
 
 /// What holds of every text that a person, a manifest or a URL gives.
 enum TextProperties {

@@ -1,5 +1,4 @@
 internal import MirrorKit
-internal import MirrorModel
 
 /// What was taken and is written, in any notation that can say it, reads as the same again.
 enum WritingProperties {

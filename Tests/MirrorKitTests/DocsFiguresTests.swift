@@ -1,10 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorManifests
-@testable import MirrorModel
 
 /// Figures of docs/ that a constant decides: the page says what the code has.
 @Suite struct DocsFiguresTests {

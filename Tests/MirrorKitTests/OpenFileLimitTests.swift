@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorSystem
+@testable import MirrorKit
 
 @Suite struct OpenFileLimitTests {
     @Test func fewDescriptorsAreFewTransfers() {

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A dispatcher whose calls may stand within an expectation.
 final class Dispatching {

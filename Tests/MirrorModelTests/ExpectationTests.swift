@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// Where a page instead of a file can be told: the extension says so, or the version that was there.

@@ -1,8 +1,6 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorModel
 
 /// Which files go into an export, under which names, and why others do not.
 @Suite struct ExportDecisionTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A host is simulated: so much comes in with so many transfers at once. The bodies are long: the
 /// opening rounds find nothing out, and the number is measured.

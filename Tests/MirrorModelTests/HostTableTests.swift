@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct HostTableTests {
     /// Hosts at which transfers wait for minutes would else be entered again and again.

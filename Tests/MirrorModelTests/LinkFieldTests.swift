@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Where a list goes on, by the field `Link`.
 @Suite struct LinkFieldTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What is remembered of a list, and the references of its names.
 @Suite struct ListFormatTests {

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// How a root keeps the place of a manifest, and finds it again after it was moved.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// The first second with a host, in virtual time: every request waits for its connection where it opens
 /// one, then for the answer.

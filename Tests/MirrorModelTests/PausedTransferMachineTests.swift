@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which requests a pause may break off, and what is asked for after it.
 @Suite struct PausedTransferMachineTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which confirmations may be lost: those after which a file would be asked about no later than it will be.
 struct RepeatedConfirmationTests {

@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct RepeatedHashesTests {
     private func repeated(_ hashes: [UInt64]) -> Set<UInt64> {

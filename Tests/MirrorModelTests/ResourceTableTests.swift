@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct ResourceTableTests {
     /// A resource that says everything that can be said.

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// Every answer of the resume rules, held against a part of 4 of 10 bytes with the tag "a".

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// How progress is counted after a part began again: on a line that breaks, and from sources that
 /// never send the same version twice.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct ResumeSafetyTests {
     private static let url = "https://a.example/maps/world.bin?token=x"

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// What becomes of the answers to further connections: the file has 10 bytes and the tag `"x"`, and

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Several connections for one file of 10 bytes, which the sources a and b have under one pin.
 @Suite struct SegmentSetTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Hosts that do not answer: what they cost, and whom.
 @Suite struct SilentHostTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which source has its turn after a failure, and when.
 @Suite struct SourceChoiceTests {

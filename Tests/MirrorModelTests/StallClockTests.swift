@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct StallClockTests {
     /// Feeds a clock in looks that lie so many milliseconds apart; says at which it stalled.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which statuses alone decide about further requests; all others decide nothing.
 @Suite struct StatusCodeTests {

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// The small texts inside a manifest: durations, templates, digests, integrity, header names.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct TransferMachineTests {
     static let right = Digest(.sha256, bytes: Array(repeating: 1, count: 32))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What is said of complete bytes: right, of the wrong size, or not the wanted ones.
 @Suite struct VerifiedBytesTests {

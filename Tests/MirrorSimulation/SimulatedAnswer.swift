@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What a host sends for one request.
 struct SimulatedAnswer {

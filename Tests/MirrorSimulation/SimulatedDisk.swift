@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A disk that gives files their names after a while, many together, and may fail at it.
 final class SimulatedDisk {

@@ -1,7 +1,6 @@
 import MirrorTestSupport
 
-@testable import MirrorSystem
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What a host of the simulation does to those that ask it.
 struct SimulatedHost {

@@ -1,4 +1,3 @@
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Takes what the engine tells.

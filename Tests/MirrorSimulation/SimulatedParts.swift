@@ -1,6 +1,4 @@
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 /// Parts in memory, on a disk that may be full.
 final class SimulatedParts: PartStore, @unchecked Sendable {

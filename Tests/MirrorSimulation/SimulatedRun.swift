@@ -1,5 +1,3 @@
-@testable import MirrorModel
-@testable import MirrorSystem
 @testable import MirrorKit
 
 /// A run on the thread of transfers: the real state machine, over an index and a disk of the simulation.

@@ -1,4 +1,3 @@
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// A wire whose servers and lines are numbers: everything takes its time, and the time is virtual.

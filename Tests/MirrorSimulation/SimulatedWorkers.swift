@@ -1,5 +1,4 @@
-@testable import MirrorModel
-@testable import MirrorSystem
+@testable import MirrorKit
 
 /// Workers that take their time, which is virtual: a slow disk is a number.
 final class SimulatedWorkers: Workers {

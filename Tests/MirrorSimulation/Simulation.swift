@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Plays a run and its transfers through a story, and says what was not right.
 ///

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What is right about the run after a simulation.
 extension Stage {

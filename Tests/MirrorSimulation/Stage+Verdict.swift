@@ -1,6 +1,4 @@
-@testable import MirrorModel
 @testable import MirrorKit
-@testable import MirrorSystem
 
 /// What is right after a simulation.
 extension Stage {

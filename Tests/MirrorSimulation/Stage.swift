@@ -1,5 +1,3 @@
-@testable import MirrorManifests
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// The engine, the run above it, and everything around them.

@@ -1,7 +1,6 @@
 import MirrorTestSupport
 
-@testable import MirrorSystem
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What an earlier run left of a story's wishes.
 extension Story {

@@ -1,5 +1,3 @@
-@testable import MirrorModel
-@testable import MirrorSystem
 @testable import MirrorKit
 
 /// What a story's run carries out: its wishes, and steps that need no server.

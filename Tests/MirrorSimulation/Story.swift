@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// One simulation, made from a seed: what is asked for, of whom, and what comes in between.
 final class Story {

@@ -1,5 +1,4 @@
-@testable import MirrorModel
-@testable import MirrorSystem
+@testable import MirrorKit
 
 /// The clock of a simulation, and what is to happen when: time passes only when nothing is left to do.
 ///

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// The hosts and resources of one simulation.
 final class World {

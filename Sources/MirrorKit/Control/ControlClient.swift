@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorSystem
 internal import Synchronization
 
 /// A connection to another process of mirror.

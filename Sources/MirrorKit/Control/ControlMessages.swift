@@ -1,6 +1,3 @@
-internal import MirrorManifests
-package import MirrorModel
-
 /// A request from another process to a run: one line of JSON.
 package struct ControlRequest: Sendable, Hashable {
     /// What the other process should do.

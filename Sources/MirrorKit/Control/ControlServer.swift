@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-package import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Replies to requests from other processes of the same user while a run or a watch is active.

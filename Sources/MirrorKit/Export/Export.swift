@@ -1,8 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorManifests
-public import MirrorModel
-internal import MirrorSystem
 
 /// Writes the files that manifests want in a form that another program reads.
 ///

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Writes a run's decisions and their outcomes into the run's log, from the run's events.
 struct DecisionLog: ~Copyable {
     private let plan: Plan

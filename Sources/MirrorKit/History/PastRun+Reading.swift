@@ -1,6 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-
 // Reads past runs from the index and from their logs. Another version of mirror may have written
 // them: unknown members are ignored, and missing ones get defaults.
 

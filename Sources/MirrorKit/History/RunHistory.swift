@@ -1,5 +1,3 @@
-public import MirrorModel
-
 /// What earlier runs of a root did, and why: their rows in the index, and their logs.
 public struct RunHistory: Sendable {
     /// The number of runs whose decisions about each target are kept.

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// What a run did with each resource, one line of JSON each, in `.mirror/runs/<run>.jsonl`.
 ///

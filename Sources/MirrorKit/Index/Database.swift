@@ -1,7 +1,5 @@
 internal import CSQLite
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// One connection to an SQLite database, with its prepared statements.
 ///

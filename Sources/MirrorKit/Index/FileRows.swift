@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 private let insertion = """
     INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
     """

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Queries for a server of the tree: they read few columns of the rows of files, one query a call.
 extension Index {
     private static let servedColumns = "path, size, modified, changed, inode, sha256, media_type"

@@ -1,6 +1,4 @@
 internal import CSQLite
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The index: what mirror knows of each target, part and run, in SQLite behind a mutex.

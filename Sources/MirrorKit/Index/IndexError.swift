@@ -1,6 +1,4 @@
 internal import CSQLite
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Why the index could not be read or written.

@@ -1,8 +1,6 @@
 internal import CLinux
 internal import CSQLite
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The files of the index in `.mirror/`: checked before SQLite opens them, moved aside if damaged.

@@ -1,8 +1,6 @@
 internal import CLinux
 internal import CSQLite
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The place of an index, and how connections to the index are opened.

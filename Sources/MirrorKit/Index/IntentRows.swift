@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// What a promotion will do. Its row is on the disk before the promotion begins.
 ///
 /// After a crash the next run reads from this row what each name holds. The staged name holds the

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// The row of a manifest that this root remembers, with the facts about its last good copy.
 struct ManifestRecord: Sendable, Hashable {
     /// The manifest's name, unique in the root. The name is the owner of the manifest's targets.

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 private let columns = """
     name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
     total, entity_tag, last_modified, strong, media_type, runs, suggested_name

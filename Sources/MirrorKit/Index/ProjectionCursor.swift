@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import MirrorModel
 
 /// The columns of a row that show whether its file is still as mirror put it there.
 ///

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// A run as the index remembers it: its times, its exit code and its summary.
 struct RunRecord: Sendable, Hashable {
     /// The run's identifier: unique, and sorted by time.

@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import MirrorModel
 
 /// The tables of the index.
 ///

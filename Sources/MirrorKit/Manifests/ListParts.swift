@@ -1,7 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Fetches the further documents of a list: pages, folders, and the projects of a package index.
 struct ListParts {
     let fetch: ManifestFetch

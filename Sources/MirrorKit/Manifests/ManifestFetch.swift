@@ -1,8 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Requests manifests and the documents of lists, outside any root: the bytes stay in memory.

@@ -1,7 +1,4 @@
 internal import Glibc
-public import MirrorManifests
-public import MirrorModel
-internal import MirrorSystem
 
 /// The file of a manifest, which a program or a person writes or edits.
 ///

@@ -1,7 +1,4 @@
 internal import Glibc
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Reads manifests from files, from standard input, and over the network.
 ///

@@ -1,8 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 
 // MARK: A manifest in a file of this machine
 

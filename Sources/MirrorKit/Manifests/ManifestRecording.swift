@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Records the manifests of an executed plan in the index, with their last good copies.
 struct ManifestRecording: Sendable {

@@ -1,6 +1,3 @@
-internal import MirrorManifests
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The manifests of a root: those that a session reads, and those that the root remembers.

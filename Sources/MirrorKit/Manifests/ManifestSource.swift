@@ -1,8 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorManifests
-public import MirrorModel
-internal import MirrorSystem
 
 /// The place that a manifest is read from, as a user names it.
 public enum ManifestSource: Sendable, Hashable {

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The file of an unfinished download, held open; closed when the last reference goes.
 ///

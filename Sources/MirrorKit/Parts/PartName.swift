@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 // The name of a part in `tmp/`: the target's name, a key, and `.part`.
 //
 // The key is derived from the target, from the identity of the bytes, and from random bytes, the

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The parts of a tree: files in `tmp/`, rows in the index.
 ///

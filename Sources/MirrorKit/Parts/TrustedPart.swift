@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The verified bytes of an interrupted part, with the digests that continue from there.
 ///

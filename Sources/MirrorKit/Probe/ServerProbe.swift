@@ -1,6 +1,3 @@
-public import MirrorModel
-internal import MirrorSystem
-
 /// Asks servers about files without downloading them.
 public enum ServerProbe {
     /// The reports on URLs, in the order of the URLs.

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Writes the index for works that are promoted together: intents before, and rows afterwards.
 ///
 /// A name that a server chose is proposed together with its intent, and settled together with it.

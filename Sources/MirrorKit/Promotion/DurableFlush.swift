@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// How a batch reaches the disk: one syncfs(2) for all of it, or one flush for each file.
 ///

@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Replaces the folder of a set in one step, if the folder has no other files.
 ///

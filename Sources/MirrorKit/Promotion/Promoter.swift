@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The thread that gives verified bytes their final names, many at a time.

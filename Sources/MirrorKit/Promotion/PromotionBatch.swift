@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// What must be on the disk before a promotion goes on.
 enum Awaited {

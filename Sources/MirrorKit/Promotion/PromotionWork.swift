@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// One task of the promotion thread, and the receiver of its result.
 struct PromotionWork: Sendable {
     enum Task: Sendable {

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Settles the promotions and files that a run left when it was killed or its machine lost power.
 ///

@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The promotion of a set: all of its files change, or none.
 ///

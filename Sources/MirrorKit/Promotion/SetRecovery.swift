@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Settles a set whose promotion was interrupted.
 /// A committed journal is carried out, and any other is undone.

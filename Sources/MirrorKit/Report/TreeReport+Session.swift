@@ -1,6 +1,3 @@
-public import MirrorModel
-internal import MirrorSystem
-
 extension TreeReport {
     /// Makes a report of what is in the tree, where it came from, and what runs did.
     ///

@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Everything that writes to a root: the lock, the index, the promoter and the transfer loop.

@@ -1,4 +1,3 @@
-internal import MirrorModel
 internal import Synchronization
 
 /// The events of a run for its only reader, which takes all waiting events at once.

@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// A reader's hold on a file, until the reader ends it.

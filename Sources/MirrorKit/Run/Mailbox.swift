@@ -1,4 +1,3 @@
-internal import MirrorSystem
 internal import Synchronization
 
 /// Messages from any thread to one receiving thread, which takes all of them at once.

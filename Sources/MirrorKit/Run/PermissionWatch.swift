@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Decides for one run whether its transfers may run now, by the clock, the network and the budget.

@@ -1,6 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The requests of a plan. All uses of `${NAME}` are checked before the first request is sent.

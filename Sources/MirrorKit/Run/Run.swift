@@ -1,6 +1,4 @@
 internal import Glibc
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// A plan under way: a sequence of its events, the last of which is the summary.

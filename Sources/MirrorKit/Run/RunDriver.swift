@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Drives a run: passes inputs to its state machine and performs the machine's actions.
 ///

@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Leaves files out of a plan that do not fit into the quota of Caches, or are unused in tmp.
 ///

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Reads every file again and compares it with its row and with the manifests' declarations.
 struct IntegrityCheck: ~Copyable {
     private let view: TreeView

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Lists the files that the index knows or the manifests want, one after another.
 ///
 /// The inventory looks at each file and does not read its bytes. It merges rows, wanted resources

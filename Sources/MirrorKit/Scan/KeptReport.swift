@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// The events for resources that are kept as they are, one after another.
 ///
 /// The report reads how each file was verified in the order of the paths. So it needs one walk over

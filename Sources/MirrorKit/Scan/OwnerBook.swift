@@ -1,6 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The targets of all owners: of the manifests of a run and of those that the root remembers.

@@ -1,7 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Reads the files fetched for a manifest and compares them with the manifest's declarations.
 ///
 /// `pin` writes the sizes and digests that the manifest lacks into the manifest's file.

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 extension ScanFindings {
     /// Leaves out orphans that share their files with wanted targets: a removal would remove both.
     ///

@@ -1,7 +1,3 @@
-internal import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Makes a plan: merges wanted resources, index rows and files in one pass over sorted streams.
 ///
 /// The scan only collects facts; the reconciler makes each decision. Before a decision, the scan

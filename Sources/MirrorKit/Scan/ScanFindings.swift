@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// The findings of a scan about a shard: a range of the targets, looked at by one thread.
 struct ScanFindings: Sendable {
     var steps: StepList

@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Looks at a shard: a range of the targets, in their order.
 ///
 /// The shard merges three sorted streams in one pass: wanted resources, index rows and files. If an

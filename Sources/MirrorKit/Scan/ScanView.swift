@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// The values that all shards of a scan share.
 struct ScanView: Sendable {
     let wanted: Wanted

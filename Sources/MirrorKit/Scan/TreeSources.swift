@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Files of the tree whose bytes steps need under other names.
 struct TreeSources {
     /// Files with the bytes of a wanted pin: unchanged since mirror put them there, or read by this

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// The resources of all manifests of a run in the order of their targets' bytes.
 ///
 /// The rows of the index and the files have the same order, so one pass merges all three. An entry

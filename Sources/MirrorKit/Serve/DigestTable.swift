@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// Finds the blocks of rows that may have a file with a given sha256.
 ///
 /// The table takes sixteen bytes a file. The caller adds rows in the order of their paths. The

@@ -1,8 +1,6 @@
 internal import CLinux
 internal import CMicrohttpd
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd.

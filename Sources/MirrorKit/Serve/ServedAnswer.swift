@@ -1,5 +1,3 @@
-internal import MirrorModel
-
 /// The response to a request, without the bytes of a file.
 struct ServedAnswer: Sendable, Hashable {
     /// The body of a response. For HEAD and with 304 it is not sent, but the head gives its length.

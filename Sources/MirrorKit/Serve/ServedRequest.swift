@@ -1,5 +1,3 @@
-public import MirrorModel
-
 /// A request to a served tree, with the parts on which the response depends.
 struct ServedRequest: Sendable, Hashable {
     /// A header field on which a response depends.

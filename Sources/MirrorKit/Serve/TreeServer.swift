@@ -1,6 +1,4 @@
 internal import Glibc
-public import MirrorModel
-internal import MirrorSystem
 
 /// An HTTP server of a root's tree.
 ///

@@ -1,5 +1,3 @@
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Evicts files from Caches: removes the least recently used ones until the rest fits a quota.

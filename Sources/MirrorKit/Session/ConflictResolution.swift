@@ -1,6 +1,4 @@
 internal import Glibc
-public import MirrorModel
-internal import MirrorSystem
 
 /// Ends a conflict: the conflict copy gets its target back, or is removed.
 ///

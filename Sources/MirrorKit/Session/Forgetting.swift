@@ -1,6 +1,3 @@
-public import MirrorModel
-internal import MirrorSystem
-
 // MARK: Forgetting
 
 extension ManifestRegister {

@@ -1,5 +1,3 @@
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Reads of the tree: look up or read one file, list all files, verify all files.

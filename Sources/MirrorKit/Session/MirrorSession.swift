@@ -1,6 +1,4 @@
 internal import Glibc
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// A root and the operations on it: plan, execute, look up.

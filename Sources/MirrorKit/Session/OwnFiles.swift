@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Throws if a path for a report, a log or an export lies among the files of a root.
 ///

@@ -1,5 +1,3 @@
-public import MirrorModel
-
 /// The options of a plan.
 public struct PlanOptions: Sendable {
     /// Selects only resources with one of these tags. An empty set selects all resources.

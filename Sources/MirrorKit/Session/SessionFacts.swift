@@ -1,6 +1,3 @@
-internal import MirrorManifests
-public import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Counts work other than transfers, so that a caller can show its progress.

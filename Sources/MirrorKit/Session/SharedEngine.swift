@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The engine that all users of a session share. The first user opens it, and the last closes it.

@@ -1,8 +1,5 @@
 internal import CLinux
 internal import Glibc
-package import MirrorManifests
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The options that a root's `.mirror/settings.json` sets for every command on this root.
 ///

@@ -1,8 +1,6 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The wire over libcurl: makes requests, and reports their responses and ends.
 final class CurlWire: Wire {

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// One request for one representation: what is asked for, its bytes, its state and its cost.
 ///
 /// A run makes it for a step of its plan and submits it to the `TransferEngine`, which carries it

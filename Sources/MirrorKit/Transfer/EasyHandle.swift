@@ -1,6 +1,5 @@
 internal import CCurl
 internal import Glibc
-internal import MirrorModel
 
 /// A libcurl handle for one transfer at a time (libcurl-easy(3)), reused after a transfer ends.
 final class EasyHandle {

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Asks servers about URLs: HEAD, and one byte if the answer to HEAD says too little.
 ///
 /// The probe uses the wire of transfers on the calling thread: the same redirect rules, timeouts,

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// The bytes in hand of one download: in memory while they are few and young, otherwise in a part.
 /// Only the transfer thread calls this class.
 final class IncomingBody {

@@ -1,8 +1,6 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// libcurl's sets of running transfers: one for requests over HTTP/1.1, and one for all others.
 ///

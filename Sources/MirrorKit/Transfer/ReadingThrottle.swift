@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Decides for how long no socket is read, and when a request must take no more bytes.

@@ -1,7 +1,6 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
 
 /// The connections of a wire: which requests use each of them, and whether several may share it.
 ///

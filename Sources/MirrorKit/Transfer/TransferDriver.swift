@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Passes events to the state machines of downloads, and carries out the actions that they decide:
 /// requests, waits, checks. The heads and bytes of responses arrive here too.
 extension TransferEngine {

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Ends downloads: one, or all with one error.
 ///
 /// An ending flushes and logs the last bytes, so that another run may resume them, and reports the

@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Runs transfers on a thread of its own, which owns all libcurl objects.

@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// The further connections of a download: their requests, and the writers of their bytes.
 ///
 /// `SegmentSet` holds the state of all connections of the download, and decides what they do. A

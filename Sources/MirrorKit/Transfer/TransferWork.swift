@@ -1,5 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Work that other threads do for transfers: everything that waits for a disk or hashes many bytes.

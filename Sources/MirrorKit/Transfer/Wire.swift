@@ -1,6 +1,3 @@
-internal import MirrorModel
-internal import MirrorSystem
-
 /// Makes requests: it has sockets, protocols and timers, and decides nothing.
 ///
 /// One thread calls it. The wire reports each response to its active request inside `perform` and

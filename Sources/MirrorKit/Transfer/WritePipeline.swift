@@ -1,6 +1,4 @@
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// Writes one file's received bytes, reads them back and hashes them, in order, on worker threads.

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The root, held open: every file of the tree is opened relative to its descriptor.

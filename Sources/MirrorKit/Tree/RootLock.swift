@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
 ///

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// Looks at many targets, a folder at a time.
 ///

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 
 /// One file system under a root, and how many bytes fit on it (statvfs(3)).
 struct Volume: Hashable {

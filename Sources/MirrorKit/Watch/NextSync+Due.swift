@@ -1,4 +1,3 @@
-package import MirrorModel
 internal import Synchronization
 
 extension NextSync {

@@ -1,7 +1,5 @@
 internal import CLinux
 internal import Glibc
-internal import MirrorModel
-internal import MirrorSystem
 internal import Synchronization
 
 /// The sleep of a watch between two syncs, and all events that end the sleep.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror add`: writes entries into a manifest.
 struct AddCommand: AsyncParsableCommand, ShowsProgress {

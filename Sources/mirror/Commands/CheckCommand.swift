@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror check`: validates manifests and touches nothing.
 struct CheckCommand: AsyncParsableCommand, ShowsProgress {

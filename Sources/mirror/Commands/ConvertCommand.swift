@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror convert`: writes a manifest in another notation.
 struct ConvertCommand: AsyncParsableCommand, ShowsProgress {

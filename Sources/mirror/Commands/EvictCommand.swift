@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror evict`: shrinks Caches to a quota.
 struct EvictCommand: AsyncParsableCommand, ShowsProgress {

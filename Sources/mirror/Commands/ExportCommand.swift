@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror export`: writes the files that manifests want in forms that other programs read.
 struct ExportCommand: AsyncParsableCommand, ShowsProgress {

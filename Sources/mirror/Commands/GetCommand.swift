@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// `mirror get`: fetches single files, even those that a quota left out, and prints their paths.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror history`: lists the last runs.
 struct HistoryCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror import`: makes a manifest of lists that other programs wrote.
 struct ImportCommand: AsyncParsableCommand, ShowsProgress {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror jobs`: lists the runs and watches of this user, or shows one run live.
 struct JobsCommand: AsyncParsableCommand {

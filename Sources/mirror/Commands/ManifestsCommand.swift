@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror manifests`: lists the manifests that this root remembers.
 struct ManifestsCommand: AsyncParsableCommand {

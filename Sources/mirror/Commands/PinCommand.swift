@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror pin`: writes sizes and digests of the fetched files into a manifest.
 struct PinCommand: AsyncParsableCommand, ShowsProgress {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror plan`: shows the steps that sync would take, and why.
 struct PlanCommand: AsyncParsableCommand, ShowsProgress {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror probe`: shows what servers say about files, without fetching them.
 struct ProbeCommand: AsyncParsableCommand, ShowsProgress {

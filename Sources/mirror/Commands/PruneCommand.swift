@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror prune`: removes orphans.
 struct PruneCommand: AsyncParsableCommand, ShowsProgress {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// `mirror report`: writes one page about the tree, its sources and its runs.
 struct ReportCommand: AsyncParsableCommand, ShowsProgress {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror resolve`: ends a conflict.
 struct ResolveCommand: AsyncParsableCommand {

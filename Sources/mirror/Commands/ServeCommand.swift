@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror serve`: serves the tree over HTTP, for offline use and for other machines.
 struct ServeCommand: AsyncParsableCommand {

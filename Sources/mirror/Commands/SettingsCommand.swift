@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror settings`: shows and changes the options that apply to every command over a root.
 struct SettingsCommand: AsyncParsableCommand {

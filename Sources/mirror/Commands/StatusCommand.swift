@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// `mirror status`: shows each file's state, freshness and proof, and what needs attention.

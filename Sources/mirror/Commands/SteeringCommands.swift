@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror pause`: makes a run ask for no more bytes.
 struct PauseCommand: AsyncParsableCommand {

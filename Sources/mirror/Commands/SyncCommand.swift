@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// `mirror sync`: makes the tree match its manifests.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// `mirror verify`: reads every file again and compares its bytes.

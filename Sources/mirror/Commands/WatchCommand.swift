@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror watch`: syncs whenever a file is due, until a signal ends it.
 struct WatchCommand: AsyncParsableCommand, ShowsProgress {

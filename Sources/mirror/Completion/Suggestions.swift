@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 // The words that a shell suggests and that only the root or a manifest knows.
 //

@@ -1,6 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// Receives the requests of other processes, and carries them out.

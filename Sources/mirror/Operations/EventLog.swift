@@ -1,6 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// A file to which each event adds one line.
 ///

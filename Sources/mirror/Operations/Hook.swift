@@ -1,5 +1,5 @@
 import Glibc
-import MirrorModel
+import MirrorKit
 
 /// A program that mirror starts, without a shell, when a run has ended.
 struct Hook {

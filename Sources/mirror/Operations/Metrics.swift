@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// The numbers of a run in the text format of Prometheus
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/).

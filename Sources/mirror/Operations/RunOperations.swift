@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// Writes the log of a run. When the run has ended, starts programs and writes metrics.

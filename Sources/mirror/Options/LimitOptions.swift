@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// The limits of a run that fetches, and its policy for files that others put at a target.
 struct RunningOptions: ParsableArguments {

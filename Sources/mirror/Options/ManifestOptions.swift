@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// The manifests that a command was given. They are read and checked against the options.
 struct ManifestArguments {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// How mirror uses servers, for verbs that fetch resources.
 struct NetworkOptions: ParsableArguments {

@@ -1,6 +1,5 @@
 public import ArgumentParser
 public import MirrorKit
-public import MirrorModel
 
 extension ByteCount: ExpressibleByArgument {
     /// Reads an argument. Returns nil if it is no valid value.

@@ -1,5 +1,5 @@
 import Glibc
-import MirrorModel
+import MirrorKit
 import Synchronization
 
 /// Standard output or standard error. Any task may write whole lines to it.

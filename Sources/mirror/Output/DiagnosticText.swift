@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 /// The text of a diagnostic for people.
 ///

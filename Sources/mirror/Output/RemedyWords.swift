@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 // The library gives a remedy as a value. Here it becomes a sentence about the command's options.
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// Shows a run under way: JSON lines for scripts, or a report with live progress for people.

@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// What the report on a terminal leaves out during the run and prints at its end.
 ///

@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// The report of a run for people: a line for each resource with news, and the totals.
 struct TextReport {

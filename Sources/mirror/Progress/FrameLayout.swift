@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 /// What a terminal shows of a command's progress, as a function of state, terminal and time.
 ///

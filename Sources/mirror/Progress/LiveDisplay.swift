@@ -1,6 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
 import Synchronization
 
 /// The progress of the command, from its first half second to its end.

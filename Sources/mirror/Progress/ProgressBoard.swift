@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// The state of a run's transfers and its totals, kept from the events of the run.
 ///

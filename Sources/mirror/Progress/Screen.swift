@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 import Synchronization
 
 /// The terminal that both outputs share while progress is shown on this terminal.

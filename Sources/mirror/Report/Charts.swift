@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 // The charts of a report about the last run.
 

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 /// Writes HTML in the order of the calls.
 ///

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 /// A report as one page of HTML: it loads nothing, runs nothing, and can be read on a phone.
 ///

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 // The sections of a report about the last run.
 

@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// A user's crontab as bytes. Lines that mirror has not written stay unchanged.
 ///

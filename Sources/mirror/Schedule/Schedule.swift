@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 
 /// A sync that systemd or cron starts again and again.
 struct Schedule: Sendable, Hashable {

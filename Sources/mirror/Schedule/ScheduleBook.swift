@@ -1,8 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorManifests
-import MirrorModel
-import MirrorSystem
 
 /// The schedules of this user and of the machine, in units of systemd or in the crontab.
 ///

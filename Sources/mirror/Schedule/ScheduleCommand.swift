@@ -1,6 +1,5 @@
 import ArgumentParser
 import MirrorKit
-import MirrorModel
 
 /// `mirror schedule`: makes systemd or cron start syncs.
 struct ScheduleCommand: AsyncParsableCommand {

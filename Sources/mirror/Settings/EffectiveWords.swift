@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// The command line, with the options that the environment and the root's settings add.
 ///

@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 import MirrorTestSupport
 import Testing
 
@@ -30,7 +30,7 @@ import Testing
 
     /// Reasons carry values and so cannot be listed by the compiler; their codes are read from source.
     @Test func everyReasonHasItsRow() throws {
-        let source = try DocsPage("Sources/MirrorModel/Plan/Reason.swift").text()
+        let source = try DocsPage("Sources/MirrorKit/Model/Plan/Reason.swift").text()
         let start = try #require(source.split(separator: "public var code: String {").last)
         let body = try #require(start.split(separator: "\n    }\n").first)
         let codes = DocsPage.quoted(in: body)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func everyEventHasItsRow() throws {
-        let source = try DocsPage("Sources/MirrorModel/Run/Event+JSON.swift").text()
+        let source = try DocsPage("Sources/MirrorKit/Model/Run/Event+JSON.swift").text()
         let start = try #require(source.split(separator: "var name: String {").last)
         let body = try #require(start.split(separator: "\n    }\n").first)
         let rows = try page.tableKeys(beneath: "Events of a run")
@@ -54,7 +54,7 @@ import Testing
         let sources = DocsPage.repository.entries(beneath: "Sources").map(\.name)
             .filter { name in
                 // The writers of manifests have their own page.
-                name.hasSuffix(".swift") && !name.hasPrefix("Sources/MirrorManifests/")
+                name.hasSuffix(".swift") && !name.hasPrefix("Sources/MirrorKit/Formats/")
             }
         var members: Set<String> = []
         for source in sources {

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import Testing
 
 @testable import mirror

@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 import Testing
 
 @testable import mirror

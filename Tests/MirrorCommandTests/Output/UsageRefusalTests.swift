@@ -1,5 +1,5 @@
 import ArgumentParser
-import MirrorModel
+import MirrorKit
 import Testing
 
 @testable import mirror

@@ -1,5 +1,5 @@
 import Glibc
-import MirrorModel
+import MirrorKit
 import MirrorTestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
 import MirrorTestSupport
 import Testing
 

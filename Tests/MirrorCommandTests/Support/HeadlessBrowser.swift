@@ -1,4 +1,4 @@
-import MirrorModel
+import MirrorKit
 import MirrorTestSupport
 
 @testable import mirror

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// Requests, replies and followed events as lines.
 @Suite struct ControlLineTests {

@@ -1,10 +1,8 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing
-
-@testable import MirrorKit
 
 /// Clients that follow a run, as fast as they like.
 @Suite(.timeLimit(.minutes(15))) struct FollowerTests {

@@ -1,7 +1,6 @@
 import Testing
 
-@testable import MirrorModel
-@testable import MirrorSystem
+@testable import MirrorKit
 
 /// The names under which sources are remembered: they tell queries apart, and hold none.
 @Suite struct SourceKeyTests {

@@ -1,4 +1,3 @@
-import MirrorModel
 @testable import MirrorKit
 import Testing
 

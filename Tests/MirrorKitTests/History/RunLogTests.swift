@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 @Suite struct RunLogTests {
     private let folder: TemporaryFolder

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Lists that are compressed: bounded, complete, and never taken on a guess.
 @Suite struct CompressionTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Lists that mirror does not read are named as what they are, with what helps; and a text is called
 /// near to a format only where most of it is of that format.

@@ -1,8 +1,6 @@
 import FoundationEssentials
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// A list of each format, as the program that writes it does: what is made of it, line by line.
 ///

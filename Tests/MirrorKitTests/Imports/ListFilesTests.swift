@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Files of a list that cannot stand beside each other in one tree.
 @Suite struct ListFilesTests {

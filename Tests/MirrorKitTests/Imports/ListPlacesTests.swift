@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Where the files of a list are that came by URL, and how the list is called.
 @Suite struct ListPlacesTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// A list is trusted no more than a manifest is.
 @Suite struct ListTrustTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// A list may have longer values than a manifest; such an entry is left out, and the rest is written
 /// as a manifest that mirror reads.

@@ -1,8 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorManifests
 
 /// The tree of a Debian archive's Release file: apt finds in it what it looks for.
 @Suite struct ReleaseListTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorManifests
+@testable import MirrorKit
 
 /// TOML 1.0 as lock files have it, case by case.
 @Suite struct TOMLParserTests {

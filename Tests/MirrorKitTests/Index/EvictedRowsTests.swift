@@ -1,9 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// Rows of files that were left out for room.
 @Suite struct EvictedRowsTests {

@@ -1,9 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
 @testable import MirrorKit
-@testable import MirrorSystem
 
 /// The rows of files, and what becomes of an index with other tables.
 @Suite struct FileRowsTests: IndexSuite {

@@ -4,7 +4,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 private let start = Instant(milliseconds: 1_795_233_360_123)
 

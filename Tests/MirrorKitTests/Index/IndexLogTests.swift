@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 @Suite struct IndexLogTests: IndexSuite {
     let folder: TemporaryFolder

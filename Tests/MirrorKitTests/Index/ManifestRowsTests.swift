@@ -1,6 +1,5 @@
-import MirrorModel
-import Testing
 @testable import MirrorKit
+import Testing
 
 /// Rows of manifests, and what they own.
 @Suite struct ManifestRowsTests {

@@ -1,7 +1,6 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Whether a run may rely on the rows that its plan has read.

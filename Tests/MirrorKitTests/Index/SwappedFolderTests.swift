@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// An index stays in the folder in which it was opened, whatever its name leads to by then.
 @Suite struct SwappedFolderTests {

@@ -1,8 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
-@testable import MirrorSystem
 
 /// The manifests that the repository shows: they must be what the decoders take.
 @Suite struct ExampleManifestTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// What a diagnostic shows of the manifest, and what it must not show.
 @Suite struct ExcerptTests {

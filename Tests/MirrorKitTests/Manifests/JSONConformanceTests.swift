@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorManifests
+@testable import MirrorKit
 
 /// RFC 8259 case by case, in the spirit of JSONTestSuite: `y` is taken, `n` is refused.
 ///

@@ -1,8 +1,6 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Reading takes time in proportion to the length of a text, whatever it has very many of.
 ///

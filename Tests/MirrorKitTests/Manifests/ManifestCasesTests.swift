@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Whole manifests as files: those in `good/` are taken, those in `bad/` refused with exactly the
 /// lines of the `.expected` file beside them.

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// What `check --fix` writes: what is certain, and nothing else.
 @Suite struct ManifestCorrectionTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Sizes and digests are put into a manifest's text, and nothing else of it changes.
 @Suite struct ManifestEditTests {

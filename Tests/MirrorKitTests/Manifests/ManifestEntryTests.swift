@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Entries come and go, and nothing else of a manifest's text changes.
 @Suite struct ManifestEntryTests {

@@ -1,9 +1,7 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorManifests
 
 @Suite struct ManifestReaderTests {
     private let late =

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// What is written and read again is the same model, in every notation that can say it.
 @Suite struct ManifestWriterTests {

@@ -1,8 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
-@testable import MirrorSystem
+import Testing
 
 /// Which next page of a list is asked for.
 @Suite struct NextPageTests {

@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 /// Every key of a resource is read, kept, written and documented.
 @Suite struct ResourceKeyTests {

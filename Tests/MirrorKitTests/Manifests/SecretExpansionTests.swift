@@ -1,7 +1,5 @@
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorManifests
 
 @Suite struct SecretExpansionTests {
     private let environment = ["TOKEN": "s3cret", "EMPTY": "", "BROKEN": "a\r\nX-Evil: 1"]

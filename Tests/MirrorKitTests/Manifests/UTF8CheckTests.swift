@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorManifests
+@testable import MirrorKit
 
 /// Strict UTF-8 (Unicode, Table 3-7), however the bytes come.
 @Suite struct UTF8CheckTests {

@@ -1,8 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorManifests
 
 /// Holds the scanner that edits rely on against libxml2: both must find the same tags at the same places.
 @Suite struct XMLTagScannerTests {

@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Files that stay, and that somebody changes between the look at them and their confirmation.
 @Suite struct ConfirmationTests {

@@ -4,8 +4,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 @Suite struct FailingDiskTests {
     @Test func afterAFailedFlushAllPromotionsFail() async throws {

@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// What other programs do to a set's folder while mirror exchanges it for a new one.
 @Suite struct FolderExchangeTests {

@@ -1,9 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
 @testable import MirrorKit
-@testable import MirrorSystem
 
 /// Intents in the index.
 @Suite struct IntentRowsTests {

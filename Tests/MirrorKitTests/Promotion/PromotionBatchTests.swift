@@ -4,8 +4,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// Many works are promoted in batches, one after the other, and each batch goes through all steps.
 @Suite struct PromotionBatchTests {

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite struct PromotionInboxTests {
     private let start = ContinuousClock().now

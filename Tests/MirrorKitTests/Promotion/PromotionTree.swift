@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Synchronization
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// A root with an index and a promoter, for tests of promotion.
 final class PromotionTree: Sendable {

@@ -4,8 +4,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 @Suite struct RecoveryTests {
     /// Runs one promotion that is cut off after a step, on a tree that another run prepared.

@@ -2,9 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
 @testable import MirrorKit
-@testable import MirrorSystem
 
 /// The first success fixes the name that a server chose: with the file's row, or not at all.
 @Suite struct ServerNameTests {

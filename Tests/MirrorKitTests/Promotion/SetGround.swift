@@ -4,8 +4,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// A tree with an old set in it, and the promotion of a new one.
 struct SetGround {

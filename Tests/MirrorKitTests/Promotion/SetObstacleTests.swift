@@ -4,9 +4,6 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorSystem
-@testable import MirrorModel
-
 /// What comes between the commit of a set and its end is told, and nothing is given up.
 @Suite struct SetObstacleTests {
     typealias Way = SetGround.Way

@@ -3,9 +3,6 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
-@testable import MirrorModel
-
 /// Sets on a real disk: all files of the set change, or none, and nobody else's bytes are lost.
 @Suite struct SetPromotionTests {
     typealias Ground = SetGround

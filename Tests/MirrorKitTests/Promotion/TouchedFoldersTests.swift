@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
 
 @Suite struct TouchedFoldersTests {
     /// A failed flush would be final, and cost every part. What was renamed into the folder is gone, too.

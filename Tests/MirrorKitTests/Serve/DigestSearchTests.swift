@@ -1,9 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// The table by which files are found by their digests, while a run changes the index.
 @Suite struct DigestSearchTests {

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// A table of digests says in which paths to look.
 @Suite struct DigestTableTests {

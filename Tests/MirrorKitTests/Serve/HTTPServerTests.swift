@@ -1,10 +1,7 @@
 import Glibc
-import MirrorModel
-import MirrorSystem
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
 
 /// How long a connection may take, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {

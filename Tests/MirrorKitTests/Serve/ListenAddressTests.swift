@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import Testing
 
 /// Addresses to listen at.

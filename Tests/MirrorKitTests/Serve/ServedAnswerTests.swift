@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// Which status and which fields a request for a file gets (RFC 9110 §13, §14).
 @Suite struct ServedAnswerTests {

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// Listings: their links lead to the entries, and no name is taken for HTML.
 @Suite struct ServedListingTests {

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// What the path of a request names, in every way of writing it.
 @Suite struct ServedPlaceTests {

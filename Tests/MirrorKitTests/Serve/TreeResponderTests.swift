@@ -3,8 +3,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 /// What a server that runs already says of a set whose promotion is under way.
 @Suite struct TreeResponderTests {

@@ -1,11 +1,7 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import Synchronization
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorManifests
-@testable import MirrorSystem
 
 /// What work that is no transfer reports while it goes on.
 @Suite struct ActivityMeterTests {

@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 /// What a row learns from an answer that confirms its version.
 @Suite(.timeLimit(.minutes(15))) struct ConfirmedRowTests {

@@ -1,9 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// An index that is too large to be read when it is opened, and proves to be damaged later.
 @Suite(.timeLimit(.minutes(15))) struct DamagedIndexTests {

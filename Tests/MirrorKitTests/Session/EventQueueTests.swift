@@ -1,7 +1,6 @@
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Events on their way to their reader.
 @Suite(.timeLimit(.minutes(15))) struct EventQueueTests {

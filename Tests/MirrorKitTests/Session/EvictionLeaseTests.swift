@@ -1,7 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
-import MirrorSystem
 import Testing
 
 /// Files that a reader holds while Caches is shrunk.

@@ -1,8 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import Synchronization
 import Testing
-
-@testable import MirrorKit
 
 /// Who waits for whom when a file is read and replaced at the same time.
 @Suite(.timeLimit(.minutes(15))) struct FileLeasesTests {

@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// Bodies without a declared size, let in as long as they fit.
 @Suite struct FreeSpaceCheckTests {

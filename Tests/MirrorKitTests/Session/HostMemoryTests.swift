@@ -1,11 +1,7 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// A run begins with the limit that an earlier run learned of the host.
 @Suite(.timeLimit(.minutes(15))) struct HostMemoryTests {

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import Testing
 
 /// An app's class on the main actor, whose state the bodies change without a copy or a lock.

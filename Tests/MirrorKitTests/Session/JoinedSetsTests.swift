@@ -1,9 +1,6 @@
-import MirrorModel
-import MirrorSystem
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
 
 /// Runs of one session whose sets want the same targets: one of them brings these, the others wait
 /// for it, and no two wait for each other.

@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// The root's lock is free as soon as a session has failed, whatever its threads do next.
 @Suite(.timeLimit(.minutes(5))) struct LockReleaseTests {

@@ -3,7 +3,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
 
 private final class Arrivals: Sendable {
     private let number = Atomic(0)

@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
 
 /// A plan that is carried out after the tree has changed, or in another root.
 @Suite(.timeLimit(.minutes(15))) struct OldPlanTests {

@@ -3,7 +3,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// What is left of a look at a tree when it is over.
 @Suite(.timeLimit(.minutes(15))) struct ReadingTests {

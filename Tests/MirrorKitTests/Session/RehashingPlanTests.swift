@@ -1,9 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// Drift that no stamp tells of, as of a disk that lost bytes: found where every file is read.
 @Suite(.timeLimit(.minutes(15))) struct RehashingPlanTests {

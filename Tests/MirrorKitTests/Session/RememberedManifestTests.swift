@@ -1,10 +1,7 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// What a session remembers of manifests, and finds again after they, or the root, were moved.
 @Suite struct RememberedManifestTests {

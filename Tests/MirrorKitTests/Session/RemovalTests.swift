@@ -1,7 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
-import MirrorSystem
 import MirrorTestSupport
 import Testing
 

@@ -1,8 +1,6 @@
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
 
 /// Which steps of a plan share one request.
 @Suite struct RequestSharingTests {

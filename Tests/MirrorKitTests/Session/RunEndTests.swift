@@ -2,7 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// When a program has left a run, it can wait for the moment in which the root is free again.
 @Suite(.timeLimit(.minutes(5))) struct RunEndTests {

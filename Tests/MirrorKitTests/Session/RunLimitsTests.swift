@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import MirrorTestSupport
 import Testing
 

@@ -1,10 +1,7 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
-@testable import MirrorSystem
 
 /// The quick ways of a scan decide what the slow way decides.
 @Suite(.timeLimit(.minutes(15))) struct ScanPathsTests {

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// Which tags `--only` and `--skip` select; a tag with plus signs has several words.
 @Suite struct SelectedTagTests {

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import MirrorTestSupport
 
 /// A session on a root of its own, and an honest origin that it fetches from.

@@ -2,7 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Several that want one thing: targets of one URL, runs of one session. Nobody waits for an answer
 /// that does not come any more.

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 import MirrorTestSupport
 
 /// A session over an empty root, an origin with replies of its own, and manifests made in code.

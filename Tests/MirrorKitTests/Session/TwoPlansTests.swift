@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 /// Two plans that were made before either was carried out.
 @Suite(.timeLimit(.minutes(15))) struct TwoPlansTests {

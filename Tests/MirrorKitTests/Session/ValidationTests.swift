@@ -1,6 +1,4 @@
 import MirrorKit
-import MirrorModel
-import MirrorSystem
 import MirrorTestSupport
 import Testing
 

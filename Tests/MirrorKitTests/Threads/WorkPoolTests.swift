@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import MirrorSystem
+@testable import MirrorKit
 
 @Suite(.timeLimit(.minutes(1))) struct WorkPoolTests {
     @Test func workThatBlocksHoldsUpNoOther() throws {

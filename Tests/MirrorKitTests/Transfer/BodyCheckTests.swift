@@ -1,9 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite struct BodyCheckTests {
     private static let bytes = TestBytes.make(250, seed: 1)

@@ -3,8 +3,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// Answers that are ended from this side: they say nothing of how many requests a host can take.
 @Suite(.timeLimit(.minutes(15))) struct BrokenOffAnswerTests {

@@ -1,7 +1,5 @@
-import MirrorModel
-import Testing
-
 @testable import MirrorKit
+import Testing
 
 /// What is told of a failure that libcurl reports.
 @Suite struct CurlFailureTests {

@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Local files as sources: what is one, and what shows that it changed while it was read.
 @Suite struct FileSourceTests {

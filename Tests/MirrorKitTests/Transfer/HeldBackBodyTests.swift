@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Bytes that libcurl holds back for a while, under a rate limit, and that nobody wants afterwards.
 ///

@@ -4,8 +4,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// What a part is known to hold, as its pipeline finds by reading back: a digest goes no further.
 @Suite(.timeLimit(.minutes(15))) struct HeldBytesTests {

@@ -3,7 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Long bodies over TLS, from real servers; not run where there are none.
 @Suite(.timeLimit(.minutes(15)), .serialized) struct LongBodyTransferTests {

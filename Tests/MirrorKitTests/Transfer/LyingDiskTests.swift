@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// A disk that says that it wrote and did not; /dev/null is one.
 @Suite(.timeLimit(.minutes(15))) struct LyingDiskTests {

@@ -1,8 +1,6 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
-@testable import MirrorSystem
 @testable import MirrorKit
 
 /// Against one address with HTTP/2 on some connections and HTTP/1.1 on others.

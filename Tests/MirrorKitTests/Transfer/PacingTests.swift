@@ -1,7 +1,6 @@
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite struct PacingTests {
     @Test func tokenBucketMayBeOverdrawnAndRepays() {

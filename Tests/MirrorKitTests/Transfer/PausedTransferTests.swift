@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorSystem
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Where the connection of a paused transfer goes, and how the transfer goes on, on real sockets.

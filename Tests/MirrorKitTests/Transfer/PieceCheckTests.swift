@@ -1,15 +1,13 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite struct PieceCheckTests {
     private let bytes = TestBytes.make(250, seed: 1)
 
     private func expectation(_ bytes: [UInt8], pinned: Bool = false) throws
-        -> MirrorModel.Expectation
+        -> MirrorKit.Expectation
     {
         let digests = stride(from: 0, to: bytes.count, by: 100).map {
             ByteHasher.digest(.sha256, of: Array(bytes[$0..<min($0 + 100, bytes.count)]))
@@ -19,8 +17,7 @@ import Testing
             pieces: Pieces(length: 100, digests: digests))
     }
 
-    private func check(_ bytes: [UInt8], _ expectation: MirrorModel.Expectation, step: Int) -> Bool?
-    {
+    private func check(_ bytes: [UInt8], _ expectation: MirrorKit.Expectation, step: Int) -> Bool? {
         var check = PieceCheck(expectation)
         for start in stride(from: 0, to: bytes.count, by: step) {
             bytes[start..<min(start + step, bytes.count)].withUnsafeBytes { check.take($0) }

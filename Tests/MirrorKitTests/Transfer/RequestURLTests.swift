@@ -2,7 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 /// Handles serve one request after another, and libcurl keeps a URL of the one before.
 @Suite(.timeLimit(.minutes(15))) struct RequestURLTests {

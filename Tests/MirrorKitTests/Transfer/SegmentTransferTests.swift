@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorSystem
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Several connections for one file, on real sockets.

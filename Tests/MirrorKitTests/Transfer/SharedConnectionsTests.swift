@@ -2,8 +2,6 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
-@testable import MirrorSystem
 @testable import MirrorKit
 
 /// Which connections requests share, on real TCP connections.

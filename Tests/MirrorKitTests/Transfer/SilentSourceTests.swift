@@ -1,17 +1,15 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Several connections for one file of which one source stays silent, on real sockets.
 @Suite(.timeLimit(.minutes(5))) struct SilentSourceTests {
     private let bytes = TestBytes.make(12_000_000, seed: 11)
-    private let expectation: MirrorModel.Expectation
+    private let expectation: MirrorKit.Expectation
 
     init() {
-        expectation = MirrorModel.Expectation(
+        expectation = MirrorKit.Expectation(
             size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])
     }
 

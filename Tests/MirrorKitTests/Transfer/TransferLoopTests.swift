@@ -3,8 +3,6 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferLoopTests {
     private let small = TestBytes.make(1000, seed: 1)

@@ -2,9 +2,7 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorSystem
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferResumeTests {
     private let target: Target

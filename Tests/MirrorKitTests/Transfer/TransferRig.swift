@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Synchronization
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// A transfer loop over a real tree; an observer hears of its jobs as a run does.
 final class TransferRig: Sendable {

@@ -1,8 +1,6 @@
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
-@testable import MirrorSystem
 
 @Suite struct TransferStartsTests {
     /// The first connection's handshake does not wait until a hundred requests are prepared.

@@ -2,7 +2,6 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
 @testable import MirrorKit
 
 /// Against a real nginx with TLS and HTTP/2; not run where there is none.

@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import MirrorModel
+import MirrorKit
 import MirrorTestSupport
 import Testing
 

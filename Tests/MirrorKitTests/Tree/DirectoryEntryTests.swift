@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
+@testable import MirrorKit
 
 @Suite struct DirectoryEntryTests {
     /// Short texts are kept otherwise than long ones.

@@ -2,8 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 /// Parts whose bytes do not all begin at the start.
 @Suite struct ExtentTests {

@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorSystem
+@testable import MirrorKit
 
 /// Whole files are copied, whatever else reads them.
 @Suite struct FileCopyTests {

@@ -1,8 +1,6 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import Testing
-
-@testable import MirrorSystem
 
 /// A file outside the tree is replaced whole, or left as it was.
 @Suite struct FileReplacementTests {

@@ -2,7 +2,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorModel
 
 @Suite struct RootLocationTests {
     let folder: TemporaryFolder

@@ -3,8 +3,6 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
-@testable import MirrorSystem
-@testable import MirrorModel
 
 @Suite struct RootLockTests {
     private let now = Instant(milliseconds: 1_795_233_360_000)

@@ -1,9 +1,7 @@
 import Glibc
-import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
-
-@testable import MirrorKit
 
 /// What ends the sleep of a watch: real files, a real clock.
 @Suite(.timeLimit(.minutes(2))) struct WatchSleepTests {

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// What happens with a verified body, by what its step found at the target.

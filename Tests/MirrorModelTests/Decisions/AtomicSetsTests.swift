@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Which steps of a plan are one set, and whether it has a folder to itself.
 @Suite struct AtomicSetsTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct CachedFileListTests {
     private func file(_ number: Int) throws -> CachedFile {

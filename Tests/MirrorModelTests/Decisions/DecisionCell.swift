@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// One cell of the table of situations: what the manifest says, what the index knows, what the tree

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What must be decided for a cell, told from the promises that users rely on.
 ///

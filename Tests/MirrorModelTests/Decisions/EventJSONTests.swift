@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
 

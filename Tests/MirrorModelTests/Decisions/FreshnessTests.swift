@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// When a file that is there is asked for again.

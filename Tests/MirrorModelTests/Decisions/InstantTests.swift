@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// Points of time, to the ends of what they can say.

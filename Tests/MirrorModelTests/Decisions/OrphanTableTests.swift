@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Orphans that are kept compactly are the rows that they were, and so are the steps that remove them.
 @Suite struct OrphanTableTests {

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// The words of a plan: codes that scripts rely on, and sentences for people.

@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// Each promise of the plan by its name; one cell each, and what is said about it.

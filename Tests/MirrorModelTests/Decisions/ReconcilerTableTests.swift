@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// Every cell of the table against the oracle, and promises that hold in all of them.

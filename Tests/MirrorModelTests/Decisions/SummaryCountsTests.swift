@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 import Testing
 
 /// The numbers of a run, entered one by one.

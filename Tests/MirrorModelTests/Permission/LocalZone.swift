@@ -1,4 +1,4 @@
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Instants and zones that the tests of hours and budgets share.
 enum LocalZone {

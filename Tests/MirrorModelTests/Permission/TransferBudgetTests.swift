@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct TransferBudgetTests {
     @Test(arguments: ["10GiB", "10GiB/year", "/month", "10GiB/month/day", "x/day", "-1/day"])

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct TransferPermissionTests {
     private let night = LocalZone.at("2026-06-01T02:00:00Z")

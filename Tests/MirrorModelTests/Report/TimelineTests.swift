@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Bars of a run's transfers: each where it was, none over another, and never too many.
 @Suite struct TimelineTests {

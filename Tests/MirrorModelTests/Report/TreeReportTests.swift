@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What a report makes of files and decisions.
 @Suite struct TreeReportTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Targets that are cancelled before the loop has them, or beside others that want the same bytes.
 @Suite struct CancelledStepTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What a run does while nothing, or only what is urgent, may be fetched.
 @Suite struct DeferralTests {

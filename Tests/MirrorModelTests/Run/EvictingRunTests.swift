@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A run whose plan has less room in Caches than files.
 @Suite struct EvictingRunTests {

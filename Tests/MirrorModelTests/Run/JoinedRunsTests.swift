@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Runs of one process that want the same targets, in any order: each of them comes to its end.
 @Suite(.timeLimit(.minutes(1))) struct JoinedRunsTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// A run's state machine over a plan of fetches and removals, with everything that it asked for.
 struct RunRig {

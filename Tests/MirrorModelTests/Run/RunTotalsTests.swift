@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What events say of the whole run: transfers, bytes, rate and the time left.
 @Suite struct RunTotalsTests {

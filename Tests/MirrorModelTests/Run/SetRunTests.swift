@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// All or nothing: what the machine of a run does about the steps of a set.
 @Suite struct SetRunTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// The times of transfers, and what their answers showed.
 @Suite struct TransferTraceTests {

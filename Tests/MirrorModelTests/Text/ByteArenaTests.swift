@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Bytes stay as they were appended, whatever is appended to copies, and through the ends of blocks.
 @Suite struct ByteArenaTests {

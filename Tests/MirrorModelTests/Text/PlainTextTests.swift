@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// What of a text stands in JSON as it is.
 struct PlainTextTests {

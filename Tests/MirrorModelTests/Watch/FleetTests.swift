@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 /// Ten thousand devices under one manifest: how many of them ask in the same second.
 @Suite struct FleetTests {

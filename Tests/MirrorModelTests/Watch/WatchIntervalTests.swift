@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorModel
+@testable import MirrorKit
 
 @Suite struct WatchIntervalTests {
     private let interval = WatchInterval(every: 3600)

@@ -1,0 +1,112 @@
+extension ListKind {
+    /// pnpm-lock.yaml, version 5 to 9: the keys of `packages` are names and versions.
+    ///
+    /// pnpm writes a small part of YAML: one key a line, and two spaces for each level.
+    /// `resolution` is `{integrity: …, tarball: …}`, or has lines of its own.
+    static var pnpm: ListKind {
+        ListKind(
+            "pnpm-lock.yaml", "plain text", .text(read),
+            .line { $0.text.hasPrefix("lockfileVersion:") })
+    }
+
+    private static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+        var isInPackages = false
+        var isInResolution = false
+        var key: ListWord?
+        var values: [Substring: ListWord] = [:]
+        for line in text.telling {
+            let depth = line.text.utf8.prefix { $0 == 0x20 }.count
+            if depth <= 2 {
+                if let key { add(key, values, to: collector) }
+                (key, values, isInResolution) = (nil, [:], false)
+            }
+            let text = line.trimmed
+            switch depth {
+            case 0: isInPackages = line.text.hasPrefix("packages:")
+            case 2 where isInPackages:
+                key = line.word(plain(text.hasSuffix(":") ? text.dropLast() : text))
+            case 4 where key != nil:
+                isInResolution = text.hasPrefix("resolution:")
+                set(line, in: &values)
+            case 6 where isInResolution: set(line, in: &values)
+            default: break
+            }
+        }
+        if let key { add(key, values, to: collector) }
+    }
+
+    /// Reads `NAME: VALUE`, or the names and values in `resolution: {…}`.
+    private static func set(_ line: ListLine, in values: inout [Substring: ListWord]) {
+        guard let (name, value) = line.trimmed.halves(atFirst: ":") else { return }
+        let rest = value.drop { $0 == " " }
+        guard rest.hasPrefix("{"), rest.hasSuffix("}") else {
+            values[name] = line.word(plain(rest))
+            return
+        }
+        guard name == "resolution" else { return }
+        let place = line.place(of: rest)
+        for part in rest.dropFirst().dropLast().parts(at: ",") {
+            guard let (name, value) = part.halves(atFirst: ":") else { continue }
+            let text = plain(value.drop { $0 == " " })
+            values[name.drop { $0 == " " }] = ListWord(value: String(text), place: place)
+        }
+    }
+
+    /// Returns a text without the quotation marks around it.
+    private static func plain(_ text: Substring) -> Substring {
+        guard let mark = text.first, mark == "'" || mark == "\"", text.count > 1,
+            text.last == mark
+        else { return text }
+        return text.dropFirst().dropLast()
+    }
+
+    private static func add(
+        _ key: ListWord, _ values: [Substring: ListWord], to collector: ListCollector
+    ) {
+        let (own, found) = identity(key.value)
+        let name = values["name"]?.value ?? own
+        let tarball = values["tarball"]
+        // Beside a tarball, `version` is the package's own. Otherwise it may be the version of a
+        // runtime.
+        let version = tarball == nil ? found : values["version"]?.value ?? found
+        let label = key.with("\(name)@\(version)")
+        if values["directory"] != nil || values["repo"] != nil {
+            return collector.leaveOut(label, "it is a folder or a repository, not a file")
+        }
+        guard tarball != nil || version.isNPMVersion else {
+            return collector.leaveOut(label, "its version is no version of a registry")
+        }
+        guard tarball.map({ $0.value.isURL && !$0.value.hasPrefix("file:") }) ?? true else {
+            return collector.leaveOut(label, "it is a folder or a repository, not a file")
+        }
+        var entry = ListEntry(npm: key.with(name), version)
+        entry.url = tarball ?? key.with(collector.npmURL(name, version))
+        if !version.isNPMVersion { (entry.path, entry.folder) = (nil, "npm") }
+        entry.integrity = values["integrity"]
+        entry.tags += ["dev", "optional"].filter { values[$0[...]]?.value == "true" }
+        collector.add(entry)
+    }
+
+    /// Splits a key into the package's name and version.
+    ///
+    /// The key is `/NAME/VERSION_PEERS`, `/NAME@VERSION(PEERS)` or `NAME@VERSION`.
+    private static func identity(_ key: String) -> (name: String, version: String) {
+        var text = key[...]
+        if let (before, _) = text.halves(atFirst: "(") { text = before }
+        let isPath = text.hasPrefix("/")
+        if isPath { text = text.dropFirst() }
+        // A scoped name begins with `@` and has two parts.
+        let isScoped = text.hasPrefix("@")
+        let parts = text.parts(at: "/")
+        let length = isScoped ? 2 : 1
+        if isPath, parts.count > length {
+            let version = parts[length].halves(atFirst: "_")?.before ?? parts[length]
+            return (parts[..<length].joined(separator: "/"), String(version))
+        }
+        let mark = isScoped ? "@" : ""
+        guard let (name, version) = text.dropFirst(mark.count).halves(atFirst: "@") else {
+            return (String(text), "")
+        }
+        return (mark + name, String(version))
+    }
+}
