@@ -65,7 +65,7 @@ struct Answer: Sendable {
 
     private static let contradictory: Set<String> = [
         "a Content-Range", "length too long, FIN", "length too short", "empty",
-        "the rest as the whole", "gzip indeed", "to the end, cut by FIN",
+        "the rest as the whole", "gzip indeed", "gzip indeed, cut", "to the end, cut by FIN",
     ]
 
     init(

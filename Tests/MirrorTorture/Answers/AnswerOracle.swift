@@ -170,8 +170,8 @@ struct AnswerOracle {
         // Its tag is another one, so nothing is known of its length.
         case .restartedTwice: return nil
         case .restartedOrRefused: return anew?.or(Verdict([.lasting]))
-        // Its head tells that it is of another version, before its body breaks off.
-        case .cut, .refused: return anew.flatMap { $0.or(other(meaning) ?? $0) }
+        // Its head shows that it is of another version, before anything else of it counts.
+        case .cut, .refused, .passing: return anew.flatMap { $0.or(other(meaning) ?? $0) }
         default: return other(meaning)
         }
     }
