@@ -12,7 +12,7 @@ package final class ControlClient: Sendable {
     private let hasTimedOut = Atomic<Bool>(false)
 
     /// Seconds to wait for a reply.
-    package static let patience = 5
+    static let patience = 5
     /// `attempts`: how often a connection is tried; `pause`: the microseconds between two attempts.
     private static let (attempts, pause) = (20, UInt32(50_000))
 
@@ -65,7 +65,7 @@ package final class ControlClient: Sendable {
     }
 
     /// Sends a request. Returns false if the process does not accept the request.
-    package func send(_ request: ControlRequest) -> Bool {
+    func send(_ request: ControlRequest) -> Bool {
         guard let descriptor else { return false }
         var rest = request.line[...]
         while !rest.isEmpty {

@@ -36,7 +36,7 @@ package struct ControlRequest: Sendable, Hashable {
     }
 
     /// The longest line that is read, in bytes.
-    package static let longestLine = 64 << 10
+    static let longestLine = 64 << 10
 
     /// Parses a line without its line break.
     ///

@@ -3,9 +3,9 @@
 /// `ResourcePlaces` finds the places. The decoders then read the new text again. The result must
 /// have the new values, and otherwise the values of the old text.
 package struct ManifestEdit {
-    package let bytes: [UInt8]
+    let bytes: [UInt8]
     package let decoded: DecodedManifest
-    package let label: String
+    let label: String
     package let origin: ManifestOrigin
 
     /// Takes a text and the manifest that was read from it.
@@ -66,9 +66,9 @@ package struct ManifestEdit {
 /// The values that a resource gains in the text of its manifest.
 package struct PinnedValues: Hashable {
     /// The size in bytes. `nil` means that the declared size stays.
-    package var size: Int64?
+    var size: Int64?
     /// The digest in hexadecimal digits. `nil` means that the declared digest stays.
-    package var sha256: String?
+    var sha256: String?
 
     /// Takes a size and a digest.
     package init(size: Int64? = nil, sha256: String? = nil) {
@@ -158,7 +158,7 @@ extension ManifestEdit {
 
 extension ManifestEdit {
     /// Returns the text of a new manifest that has only these entries.
-    package static func text(
+    static func text(
         named name: String, _ entries: [NewEntry], isXML: Bool = false
     ) -> [UInt8] {
         if isXML {

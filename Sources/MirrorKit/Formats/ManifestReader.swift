@@ -27,14 +27,14 @@ public struct DecodedManifest: Sendable {
     /// The number of pages in which a list came.
     package var pages = 1
     /// The further documents that a list consists of; empty if it is complete.
-    package var parts: [ListPart] = []
+    var parts: [ListPart] = []
     /// The hint with which the text was read, without a base that no file needed.
-    package let hint: ListHint
+    let hint: ListHint
 }
 
 extension DecodedManifest {
     /// Makes a part of a list that has only one entry, which is left out.
-    package init(leavingOut name: String, _ reason: String) {
+    init(leavingOut name: String, _ reason: String) {
         var manifest = Manifest(name: "list", resources: [])
         manifest.leftOut = [LeftOutEntry(name, reason, line: 0, column: 0)]
         self.init(
@@ -43,7 +43,7 @@ extension DecodedManifest {
     }
 
     /// Adds the next page of a document to the parts.
-    package mutating func goOn(at next: SourceURL, _ part: ListPart? = nil) {
+    mutating func goOn(at next: SourceURL, _ part: ListPart? = nil) {
         switch part {
         case .folder(var folder)?:
             (folder.url, folder.isNextPage) = (next, true)
@@ -90,7 +90,7 @@ public enum ManifestReader {
     }
 
     /// Reads bytes that are in memory, and keeps up to `mostErrors` errors.
-    package static func read(
+    static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, mostErrors: Int
     ) throws -> DecodedManifest {
         try read(
@@ -308,7 +308,7 @@ public enum ManifestOrigin: Sendable, Hashable {
     }
 
     /// Whether the manifest is a file, and so was probably written on this machine.
-    package var isFile: Bool { if case .file = self { true } else { false } }
+    var isFile: Bool { if case .file = self { true } else { false } }
 
     /// Whether the origin is a URL that ends in a slash, as that of a directory listing does.
     var isFolder: Bool {

@@ -2,7 +2,7 @@
 ///
 /// The whole manifest is checked before the first request, so that filling in values does not fail
 /// later. Values, and texts made from them, are never printed.
-package struct SecretExpansion: Sendable {
+struct SecretExpansion: Sendable {
     private let grants: [Grant]
     private let values: [String: String]
 
@@ -10,7 +10,7 @@ package struct SecretExpansion: Sendable {
     ///
     /// - Parameter credential: returns the content of `$CREDENTIALS_DIRECTORY/NAME`, or nil if
     ///   there is no such file. A line break at its end is left out.
-    package init(
+    init(
         grants: [Grant], environment: [String: String],
         credential: (String) -> String? = { _ in nil }
     ) {
@@ -31,7 +31,7 @@ package struct SecretExpansion: Sendable {
     ///   it. All manifests of a run share this.
     /// - Throws: `ManifestError` that lists once each name that has no grant, is unset or empty, or
     ///   is meant for another origin.
-    package func check(
+    func check(
         _ manifest: Manifest, label: String, isLocal: Bool,
         onlyOrigins: inout [String: Origin]
     ) throws(ManifestError) {
@@ -48,14 +48,14 @@ package struct SecretExpansion: Sendable {
     }
 
     /// Returns the headers of a source with values filled in. The manifest has been checked.
-    package func headers(of source: Source) -> [(name: String, value: String)] {
+    func headers(of source: Source) -> [(name: String, value: String)] {
         source.headers.compactMap { field in
             fill(field.value, for: source.url.origin).map { (field.name, $0) }
         }
     }
 
     /// Returns the body of a request to a source with values filled in. Returns nil for a GET.
-    package func body(of method: RequestMethod, for source: Source) -> [UInt8]? {
+    func body(of method: RequestMethod, for source: Source) -> [UInt8]? {
         guard case .post(let body) = method else { return nil }
         return fill(body, for: source.url.origin).map { Array($0.utf8) }
     }

@@ -17,13 +17,6 @@ struct PromotionWork: Sendable {
     let number: Int
     let receiver: any PromotionReceiver
 
-    /// Makes a work from a task, its number, and the receiver of its result.
-    init(task: Task, number: Int, receiver: any PromotionReceiver) {
-        self.task = task
-        self.number = number
-        self.receiver = receiver
-    }
-
     /// How many bytes wait in memory for this work.
     var bytesInMemory: Int {
         if case .promote(let promotion) = task { return promotion.bytesInMemory }

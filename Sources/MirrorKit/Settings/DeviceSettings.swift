@@ -9,7 +9,7 @@ package struct DeviceSettings: Sendable {
     /// The settings in the order of the file.
     package private(set) var settings: [Setting] = []
     /// The path of the file, for people.
-    package let path: String
+    let path: String
     /// Whether only this process's user and root can have written the file.
     ///
     /// Write permission for a group is not checked.
@@ -21,8 +21,8 @@ package struct DeviceSettings: Sendable {
         package var name: String
         package var value: Value
         /// `line`, `column`: the place of the name in the file, counted from 1.
-        package var line: Int
-        package var column: Int
+        var line: Int
+        var column: Int
     }
 
     /// The value of an option.

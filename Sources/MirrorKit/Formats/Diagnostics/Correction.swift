@@ -2,7 +2,7 @@
 ///
 /// `DiagnosedText` makes the change only if the text at the place is exactly what the decoder read.
 /// A value that is written with escapes, for example, stays as it is.
-package enum Correction: Sendable, Hashable {
+enum Correction: Sendable, Hashable {
     /// The text at the place and its replacement, both as written: `"12"`, `12`.
     ///
     /// An empty replacement removes the text.
@@ -87,7 +87,7 @@ extension Correction {
 ///
 /// A correction may uncover the next error, because a decoder ends at an error such as a key
 /// without quotes. So the text is read again after each round, until no certain correction is left.
-package struct ManifestCorrection {
+struct ManifestCorrection {
     /// `mostRounds`: the most readings of a text.
     ///
     /// `mostErrors`: the most errors that one reading keeps.
@@ -95,12 +95,12 @@ package struct ManifestCorrection {
     private static let mostErrors = 10_000
 
     /// The corrected text.
-    package private(set) var text: [UInt8]
+    private(set) var text: [UInt8]
     /// The changes that were made, in the order in which they were found.
-    package private(set) var replacements: [Replacement] = []
+    private(set) var replacements: [Replacement] = []
 
     /// Corrects a text. Throws `MirrorError` if the text cannot be read at all.
-    package init(of bytes: [UInt8], label: String, origin: ManifestOrigin) throws {
+    init(of bytes: [UInt8], label: String, origin: ManifestOrigin) throws {
         text = bytes
         var errors = try ManifestCorrection.errors(in: bytes, label, origin)
         for _ in 0..<ManifestCorrection.mostRounds {

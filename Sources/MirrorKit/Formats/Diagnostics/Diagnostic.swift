@@ -30,7 +30,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public package(set) var replacement: Replacement?
 
     /// Takes a place and a message.
-    package init(
+    init(
         file: String, line: Int, column: Int, severity: Severity, message: String,
         remedy: Remedy? = nil
     ) {
@@ -62,13 +62,13 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
     public let omitted: Int
 
     /// Takes the errors of a manifest.
-    package init(diagnostics: [Diagnostic], omitted: Int) {
+    init(diagnostics: [Diagnostic], omitted: Int) {
         self.diagnostics = diagnostics
         self.omitted = omitted
     }
 
     /// Makes an error about one place of a file, which need not be a manifest.
-    package init(file: String, at place: TextPosition, _ message: String) {
+    init(file: String, at place: TextPosition, _ message: String) {
         self.init(
             diagnostics: [
                 Diagnostic(
@@ -130,10 +130,8 @@ public struct Replacement: Sendable, Hashable {
 
 /// A place in a text: line and column from 1, the column in Unicode scalars.
 package struct TextPosition: Hashable, Comparable {
-    package var line = 1
-    package var column = 1
-
-    package init(line: Int = 1, column: Int = 1) { (self.line, self.column) = (line, column) }
+    var line = 1
+    var column = 1
 
     package static func < (left: TextPosition, right: TextPosition) -> Bool {
         (left.line, left.column) < (right.line, right.column)
@@ -144,9 +142,9 @@ package struct TextPosition: Hashable, Comparable {
 ///
 /// The tokenizer and the builder share one log. The log keeps a limited number of diagnostics and
 /// counts the rest. So a hostile manifest cannot fill memory or a terminal with its errors.
-package final class DiagnosticLog {
+final class DiagnosticLog {
     /// The most errors, and the most warnings, that a log keeps for people.
-    package static let limit = 20
+    static let limit = 20
 
     /// A diagnostic, with the correction if the decoder knows one.
     typealias Entry = (diagnostic: Diagnostic, correction: Correction?)
@@ -162,7 +160,7 @@ package final class DiagnosticLog {
     /// `nil` means that the text is read in pieces that are not kept.
     var text: DiagnosedText?
 
-    package init(file: String, limit: Int = DiagnosticLog.limit) {
+    init(file: String, limit: Int = DiagnosticLog.limit) {
         (self.file, self.limit) = (file, limit)
     }
 
@@ -172,7 +170,7 @@ package final class DiagnosticLog {
         (errorCount, warningCount) = (0, 0)
     }
 
-    package func error(
+    func error(
         at place: TextPosition, _ message: @autoclosure () -> String, remedy: Remedy? = nil,
         correction: @autoclosure () -> Correction? = nil
     ) {
@@ -196,7 +194,7 @@ package final class DiagnosticLog {
         return first?.diagnostic.message ?? "it cannot be read"
     }
 
-    package func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
+    func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
         warningCount += 1
         guard warningEntries.count < limit else { return }
         warningEntries.append((diagnostic(.warning, place, message(), nil), nil))
@@ -206,7 +204,7 @@ package final class DiagnosticLog {
     var warnings: [Diagnostic] { finished(warningEntries) }
 
     /// An error value with all logged errors. `nil` means that the log has no error.
-    package var refusal: ManifestError? {
+    var refusal: ManifestError? {
         guard errorCount > 0 else { return nil }
         let sorted = errorEntries.sorted { $0.diagnostic.place < $1.diagnostic.place }
         return ManifestError(

@@ -5,7 +5,7 @@ extension ExportFormat {
     /// notation cannot express.
     ///
     /// - Parameter root: the root's path.
-    package func write(
+    func write(
         _ manifest: Manifest, root: String, to sink: ([UInt8]) throws -> Void
     ) throws {
         switch self {

@@ -117,7 +117,7 @@ extension String {
     }
 
     /// The path with the escapes of a bag's lists.
-    package var bagEscaped: String {
+    var bagEscaped: String {
         var text = ""
         for scalar in unicodeScalars {
             if let code = String.bagEscapes.first(where: { $0.scalar == scalar })?.code {

@@ -362,7 +362,7 @@ extension [LeftOutEntry] {
     private static var noteKey: StaticString { "x-left-out" }
 
     /// Puts the note in front of the other keys of a manifest's text in JSON.
-    package func addNote(to text: inout [UInt8]) {
+    func addNote(to text: inout [UInt8]) {
         guard !isEmpty, text.first == UInt8(ascii: "{") else { return }
         var json = JSONWriter()
         json.object { json in
@@ -377,7 +377,7 @@ extension [LeftOutEntry] {
     /// Reads the entries in the note of a manifest's text.
     ///
     /// The result is empty if the text's first key is no such note.
-    package init(noteIn descriptor: Int32) {
+    init(noteIn descriptor: Int32) {
         self = []
         let log = DiagnosticLog(file: "")
         do throws(DecodingStop) {

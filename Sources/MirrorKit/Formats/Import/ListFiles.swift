@@ -1,26 +1,26 @@
 /// Makes one tree of the files of a list.
 ///
 /// A file that cannot stand beside the others gets another path, or is left out.
-package struct ListFiles {
+struct ListFiles {
     private var files = JoinedResources()
     /// For each file, whether the end of its URL is its name.
     private var areNamedByURL: [Bool] = []
 
-    package init() {}
+    init() {}
 
     /// The number of files so far.
-    package var count: Int { files.count }
+    var count: Int { files.count }
 
     /// Adds a file, or joins it with an earlier description of the same bytes.
     ///
     /// - Parameter isNamedByURL: whether the list gives the file no name, so that the end of its
     ///   URL is its name.
-    package mutating func add(_ resource: Resource, isNamedByURL: Bool = false) {
+    mutating func add(_ resource: Resource, isNamedByURL: Bool = false) {
         if files.add(resource) { areNamedByURL.append(isNamedByURL) }
     }
 
     /// Returns the files that form one tree, and the entries that are left out.
-    package mutating func finish() -> (resources: ResourceTable, leftOut: [LeftOutEntry]) {
+    mutating func finish() -> (resources: ResourceTable, leftOut: [LeftOutEntry]) {
         separateEqualNames()
         var resources = files.resources
         files = JoinedResources()
@@ -46,7 +46,7 @@ package struct ListFiles {
     }
 
     /// Returns the error message about a list without a file that can be fetched.
-    package static func nothingLeft(of format: ListFormat, _ leftOut: [LeftOutEntry]) -> String {
+    static func nothingLeft(of format: ListFormat, _ leftOut: [LeftOutEntry]) -> String {
         ([format.kind.title + " that lists no file that can be fetched"]
             + leftOut.sentences(most: 8))
             .joined(separator: "; ")

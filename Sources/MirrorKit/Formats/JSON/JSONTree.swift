@@ -17,13 +17,13 @@ package struct JSONTree: Sendable {
     package struct Member: Sendable {
         package let key: String
         /// The place at which the key begins.
-        package let place: TextPosition
+        let place: TextPosition
         package let value: JSONTree
     }
 
     package let value: Value
     /// The place at which the value begins.
-    package let place: TextPosition
+    let place: TextPosition
     /// The positions of an object's members by key. `nil` for an object with few members.
     private let positions: [String: Int]?
 
@@ -118,19 +118,19 @@ extension JSONTree {
     package var int: Int64? { if case .number(let text) = value { Int64(text) } else { nil } }
 
     /// A number; nil for any other value.
-    package var double: Double? { if case .number(let text) = value { Double(text) } else { nil } }
+    var double: Double? { if case .number(let text) = value { Double(text) } else { nil } }
 
     /// True or false; nil for any other value.
     package var bool: Bool? { if case .boolean(let flag) = value { flag } else { nil } }
 }
 
 /// Reads the members of a JSON object by key. An error names the place of the wrong value.
-package struct JSONFields {
+struct JSONFields {
     private let tree: JSONTree
     private let file: String
 
     /// Takes an object. Throws if the object has a key that is not in `keys`.
-    package init(_ tree: JSONTree, keys: [String], file: String) throws(ManifestError) {
+    init(_ tree: JSONTree, keys: [String], file: String) throws(ManifestError) {
         (self.tree, self.file) = (tree, file)
         guard case .object(let members) = tree.value else {
             throw refusal(of: tree, "an object belongs here")
@@ -145,25 +145,25 @@ package struct JSONFields {
     }
 
     /// Makes the error about a value, with its place.
-    package func refusal(of value: JSONTree, _ message: String) -> ManifestError {
+    func refusal(of value: JSONTree, _ message: String) -> ManifestError {
         ManifestError(file: file, at: value.place, message)
     }
 
     /// Returns the value of a key. Throws if the key is missing.
-    package func value(_ key: String) throws(ManifestError) -> JSONTree {
+    func value(_ key: String) throws(ManifestError) -> JSONTree {
         guard let value = tree[key] else { throw refusal(of: tree, "the key \(key) is missing") }
         return value
     }
 
     /// Returns the fields of the object at a key. Throws if the key is missing.
-    package func object(_ key: String, keys: [String]) throws(ManifestError) -> JSONFields {
+    func object(_ key: String, keys: [String]) throws(ManifestError) -> JSONFields {
         try JSONFields(try value(key), keys: keys, file: file)
     }
 
     /// Returns the fields of each object in the list at a key.
     ///
     /// Returns an empty list if the key is missing.
-    package func objects(
+    func objects(
         _ key: String, keys: [String]
     ) throws(ManifestError) -> [JSONFields] {
         var fields: [JSONFields] = []
@@ -174,7 +174,7 @@ package struct JSONFields {
     }
 
     /// Returns the value that `read` makes of a key's text. Throws if `read` returns nil.
-    package func text<Value>(
+    func text<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> Value {
         let value = try value(key)
@@ -185,7 +185,7 @@ package struct JSONFields {
     }
 
     /// Returns the value that `read` makes of a key's text. Returns nil if the key is missing.
-    package func optionalText<Value>(
+    func optionalText<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> Value? {
         tree[key] == nil ? nil : try text(key, right, read)
@@ -194,7 +194,7 @@ package struct JSONFields {
     /// Returns the values that `read` makes of the texts in a list.
     ///
     /// Returns an empty list if the key is missing.
-    package func texts<Value>(
+    func texts<Value>(
         _ key: String, _ right: String, _ read: (String) -> Value?
     ) throws(ManifestError) -> [Value] {
         var values: [Value] = []
@@ -208,7 +208,7 @@ package struct JSONFields {
     }
 
     /// Returns a whole number of at least 0. Throws if the key is missing.
-    package func size(_ key: String) throws(ManifestError) -> Int64 {
+    func size(_ key: String) throws(ManifestError) -> Int64 {
         let number = try number(key)
         guard number >= 0 else {
             throw refusal(of: try value(key), "\(key): write a number of at least 0")
@@ -217,7 +217,7 @@ package struct JSONFields {
     }
 
     /// Returns a whole number that fits in 64 bits. Throws if the key is missing.
-    package func number(_ key: String) throws(ManifestError) -> Int64 {
+    func number(_ key: String) throws(ManifestError) -> Int64 {
         let value = try value(key)
         guard let number = value.int else {
             throw refusal(of: value, "\(key): write a whole number")
@@ -226,7 +226,7 @@ package struct JSONFields {
     }
 
     /// Returns true or false. Returns false if the key is missing.
-    package func flag(_ key: String) throws(ManifestError) -> Bool {
+    func flag(_ key: String) throws(ManifestError) -> Bool {
         guard let value = tree[key] else { return false }
         guard let flag = value.bool else {
             throw refusal(of: value, "\(key): write true or false")

@@ -24,7 +24,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Whether the export needs files in the tree, and not only what is known of them.
-    package var needsFiles: Bool { isFolder || self == .npmCache }
+    var needsFiles: Bool { isFolder || self == .npmCache }
 
     /// The format's name in messages.
     public var title: String {
@@ -41,7 +41,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Whether a wanted file goes into an export, and under which name.
-package enum ExportDecision: Sendable, Hashable {
+enum ExportDecision: Sendable, Hashable {
     /// The file goes into the export. The name is relative to the root, or to the exported folder.
     case take(name: String)
     /// The file is not of the kind that the format is for.
@@ -56,7 +56,7 @@ extension ExportFormat {
     /// - Parameters:
     ///   - resource: the resource, with what the index knows of its bytes.
     ///   - isThere: whether the tree has the wanted version at the target.
-    package func decision(on resource: Resource, isThere: Bool) -> ExportDecision {
+    func decision(on resource: Resource, isThere: Bool) -> ExportDecision {
         if needsFiles {
             guard let name = name(for: resource) else { return .pass }
             if !isThere { return .omit(.notThere) }
@@ -111,7 +111,7 @@ extension Resource {
     ///
     /// URLs lose their passwords. Mirrors that are files of this machine or need headers are left
     /// out.
-    package var withoutSecretsOfSources: Resource {
+    var withoutSecretsOfSources: Resource {
         var copy = self
         copy.primary.url = primary.url.withoutUserInfo
         copy.mirrors = mirrors.filter { $0.url.scheme != .file && $0.headers.isEmpty }
@@ -127,7 +127,7 @@ extension Resource {
     ///
     /// - Parameter isOfSource: whether the version came from one of the sources. This matters only
     ///   if the resource has no pin.
-    package func described(by record: IndexRecord, isOfSource: Bool) -> Resource? {
+    func described(by record: IndexRecord, isOfSource: Bool) -> Resource? {
         let isWanted =
             if pin != nil { digests.contains(where: record.isProven) } else { isOfSource }
         guard isWanted, size == nil || size == record.stamp.size else { return nil }
@@ -159,7 +159,7 @@ public struct ExportReport: Sendable, Hashable {
     public init(format: ExportFormat) { self.format = format }
 
     /// Counts a file that is left out.
-    package mutating func omit(_ target: Target, _ reason: ExportOmission.Reason) {
+    mutating func omit(_ target: Target, _ reason: ExportOmission.Reason) {
         if let known = omissions.firstIndex(where: { $0.reason == reason }) {
             omissions[known].count += 1
         } else {
@@ -168,7 +168,7 @@ public struct ExportReport: Sendable, Hashable {
     }
 
     /// The error that reports all omissions. `nil` means that the export leaves nothing out.
-    package var refusal: MirrorError? {
+    var refusal: MirrorError? {
         guard !omissions.isEmpty else { return nil }
         let count = omissions.reduce(0) { $0 + $1.count }
         let words = omissions.map(\.sentence).joined(separator: "; ")

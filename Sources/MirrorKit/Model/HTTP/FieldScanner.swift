@@ -91,7 +91,7 @@ func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
 extension StringProtocol {
     /// The text without spaces and tabs at its ends (RFC 9110 §5.6.3, optional whitespace).
-    package func trimmingSpaces() -> String {
+    func trimmingSpaces() -> String {
         let bytes = Array(utf8.drop(while: isBlank))
         let length = bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0
         return String(decoding: bytes[..<length], as: UTF8.self)
@@ -155,7 +155,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether a media type is an HTML page; it must be in lower case and without parameters.
-    package static func isPage(_ type: String) -> Bool {
+    static func isPage(_ type: String) -> Bool {
         type == "text/html" || type == "application/xhtml+xml"
     }
 

@@ -16,7 +16,7 @@ package enum Framing: Sendable, Hashable {
     case unbounded
 
     /// The promised length of the body; nil without one.
-    package var length: Int64? {
+    var length: Int64? {
         if case .length(let length) = self { length } else { nil }
     }
 
@@ -65,7 +65,7 @@ package enum Framing: Sendable, Hashable {
 
 extension ResponseError {
     /// The head of a response cannot be trusted. `flaw` is the middle of a sentence.
-    package static func untrusted(_ flaw: String, status: Int? = nil) -> ResponseError {
+    static func untrusted(_ flaw: String, status: Int? = nil) -> ResponseError {
         ResponseError(.malformedResponse, "the answer cannot be trusted: \(flaw)", status: status)
     }
 }
@@ -113,7 +113,7 @@ extension Range<Int64> {
     /// The range is empty if the file has none of these bytes. Returns nil if the field is
     /// malformed, has another unit, or asks for several ranges. A server may ignore such a field,
     /// and then sends the whole file.
-    package init?(requestedBy field: String, ofSize size: Int64) {
+    init?(requestedBy field: String, ofSize size: Int64) {
         var scan = FieldScanner(field.utf8)
         guard scan.token()?.lowercased() == "bytes", scan.take(UInt8(ascii: "=")) else {
             return nil

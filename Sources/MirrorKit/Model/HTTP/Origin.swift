@@ -39,16 +39,16 @@ public enum URLScheme: String, Sendable, Hashable, CaseIterable {
 /// A host and port, to which limits, Retry-After and outages apply.
 ///
 /// The host is that of the URL that is really requested, also after redirects.
-package struct Host: Hashable, Sendable, CustomStringConvertible {
-    package let name: String
-    package let port: UInt16
+struct Host: Hashable, Sendable, CustomStringConvertible {
+    let name: String
+    let port: UInt16
 
-    package init(_ url: SourceURL) {
+    init(_ url: SourceURL) {
         name = url.host
         port = url.port
     }
 
-    package init(_ origin: Origin) {
+    init(_ origin: Origin) {
         name = origin.host
         port = origin.port
     }
@@ -57,7 +57,7 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
     static let none = Host(Origin(scheme: .file, host: "", port: 0))
 
     /// Reads the text that `description` writes. Returns nil for other text.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
             !name.isEmpty
         else { return nil }
@@ -66,7 +66,7 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The host as `name:port`, for errors.
-    package var description: String { "\(name):\(port)" }
+    var description: String { "\(name):\(port)" }
 }
 
 extension Host {
@@ -75,7 +75,7 @@ extension Host {
     /// Loopback, link-local, private and shared addresses do not belong to it. Neither does any
     /// other block that the special-purpose registries keep from global use (RFC 6890). The rule
     /// holds for IPv4, IPv6, and IPv4 inside IPv6.
-    package static func isPublic(_ address: [UInt8]) -> Bool {
+    static func isPublic(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: isPublicV4(address)
         case 16: isPublicV6(address)

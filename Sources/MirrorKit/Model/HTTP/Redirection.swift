@@ -4,7 +4,7 @@
 /// also cannot forbid the step from https to http.
 package struct Redirection: Sendable, Hashable {
     /// How many redirects a request may follow.
-    package static let limit = 10
+    static let limit = 10
 
     /// The URL of the next request.
     package private(set) var url: SourceURL
@@ -26,7 +26,7 @@ package struct Redirection: Sendable, Hashable {
     }
 
     /// The value of the next request's Cookie field; nil if the request carries no cookies.
-    package var cookie: String? { cookies.field(forPath: url.path) }
+    var cookie: String? { cookies.field(forPath: url.path) }
 
     /// Follows one redirect. Throws the reason if mirror must not follow it.
     ///
@@ -73,7 +73,7 @@ package struct Redirection: Sendable, Hashable {
     /// Servers send spaces, quotes, bars and bytes beyond ASCII as they are, which RFC 3986 does
     /// not allow. This function percent-encodes them after the authority. It turns a backslash
     /// before the query into a slash.
-    package static func text(of location: ArraySlice<UInt8>) -> String {
+    static func text(of location: ArraySlice<UInt8>) -> String {
         let question = UInt8(ascii: "?")
         let end = authorityEnd(location)
         var text = String(decoding: location[..<end], as: UTF8.self)
@@ -119,7 +119,7 @@ extension ResponseHead {
     /// The place to which a redirect leads, as the text of a URL reference.
     ///
     /// Nil if Location is missing or empty, or if several Locations differ.
-    package var redirectLocation: String? {
+    var redirectLocation: String? {
         guard has(.location), let first = values(of: .location).first,
             values(of: .location).allSatisfy({ $0 == first }), !first.isEmpty
         else { return nil }

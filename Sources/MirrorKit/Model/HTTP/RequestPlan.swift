@@ -1,36 +1,36 @@
 /// What a request asks for: its URL, its source, its range and its conditions.
-package struct RequestPlan: Sendable {
+struct RequestPlan: Sendable {
     /// The position of the source among the transfer's sources.
-    package var source: Int
+    var source: Int
     /// The URL of the request: the source's URL, or the one that redirects led to.
-    package var url: SourceURL
+    var url: SourceURL
     /// Whether the request is a POST with a body.
-    package var isPost = false
+    var isPost = false
     /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
-    package var carriesCredentials = true
+    var carriesCredentials = true
     /// The cookies that redirects have set, as the value of the Cookie field; nil without cookies.
-    package var cookie: String?
+    var cookie: String?
     /// The position of the first requested byte.
-    package var offset: Int64 = 0
+    var offset: Int64 = 0
     /// The position after the last requested byte; nil requests the bytes up to the file's end.
-    package var end: Int64?
+    var end: Int64?
     /// The version to which the range must belong (RFC 9110 §13.1.5); nil for any version.
-    package var ifRange: StrongValidator?
+    var ifRange: StrongValidator?
     /// The version that the server may confirm instead of sending a body; nil for none.
-    package var condition: Condition?
+    var condition: Condition?
     /// Whether the request makes caches on the way check with the origin.
     var bypassesCaches = false
     /// Whether the request uses HTTP/1.1, and not the protocol that TLS negotiates.
     ///
     /// A long body costs both sides more as a stream of HTTP/2, and waits in memory if its bytes
     /// come too fast. `HostProtocols` has other reasons.
-    package var usesHTTP1 = false
+    var usesHTTP1 = false
     /// Whether the request must have a connection of its own.
-    package var isAlone = false
+    var isAlone = false
     /// How many bytes the body is expected to have; nil if not known.
-    package var expectedBytes: Int64?
+    var expectedBytes: Int64?
     /// Whether the request asks only for the head of the answer (RFC 9110 §9.3.2).
-    package var isHead = false
+    var isHead = false
 
     /// Whether the request asks for a range, and not for the whole file.
     var asksRange: Bool { offset > 0 || end != nil }
@@ -39,14 +39,14 @@ package struct RequestPlan: Sendable {
     static let leastLong: Int64 = 8 << 20
 
     /// A version that mirror already has, with the validators that its server sent.
-    package enum Condition: Sendable {
+    enum Condition: Sendable {
         /// The version of the file at the target.
         case local(Validators)
         /// The version of a part that has all its bytes.
         case part(Validators)
 
         /// The validators that the request sends.
-        package var validators: Validators {
+        var validators: Validators {
             switch self {
             case .local(let validators), .part(let validators): validators
             }
@@ -54,7 +54,7 @@ package struct RequestPlan: Sendable {
     }
 
     /// Makes a plain request for the whole file.
-    package init(source: Int, url: SourceURL) {
+    init(source: Int, url: SourceURL) {
         self.source = source
         self.url = url
     }
@@ -62,7 +62,7 @@ package struct RequestPlan: Sendable {
 
 extension RequestPlan {
     /// Calls `body` with each header field of the request, in the order in which they are sent.
-    package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
+    func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
         if asksRange {
             let last = end.map { String($0 - 1) } ?? ""
             body("Range", "bytes=\(offset)-\(last)")
@@ -85,14 +85,14 @@ extension RequestPlan {
 
 extension RequestPlan {
     /// Whether a status means that the server wants another protocol than this request's.
-    package func isRefused(by status: Int?) -> Bool {
+    func isRefused(by status: Int?) -> Bool {
         // A POST that the server answered is not made again.
         guard usesHTTP1, !isPost, let status else { return false }
         return StatusCode.refusesProtocol(status)
     }
 
     /// Whether a failure before any response may come from a server that speaks another protocol.
-    package func isRefused(by failure: TransportFailure) -> Bool {
+    func isRefused(by failure: TransportFailure) -> Bool {
         guard usesHTTP1, !isPost || !failure.wasSent else { return false }
         return switch failure.code {
         case .connectionLost: failure.wasSent
@@ -103,18 +103,11 @@ extension RequestPlan {
 }
 
 /// A source of a transfer, as the decisions see it.
-package struct CandidateSource: Sendable, Hashable {
+struct CandidateSource: Sendable, Hashable {
     /// The URL of the bytes.
-    package var url: SourceURL
+    var url: SourceURL
     /// The name under which the index remembers the source.
-    package var key: SourceKey
+    var key: SourceKey
     /// Whether the program may supply other credentials for the source's origin after a 401.
-    package var mayRenewCredentials = false
-
-    /// Takes a URL and its key.
-    package init(url: SourceURL, key: SourceKey, mayRenewCredentials: Bool = false) {
-        self.url = url
-        self.key = key
-        self.mayRenewCredentials = mayRenewCredentials
-    }
+    var mayRenewCredentials = false
 }

@@ -1,5 +1,5 @@
 /// What a response means for a transfer, given its request. Only `ResponseEvaluator` decides this.
-package enum ResponseEvaluation: Sendable {
+enum ResponseEvaluation: Sendable {
     /// The transfer receives the body.
     case receive(Reception)
     /// The version at the target is the current one.
@@ -29,20 +29,20 @@ package enum ResponseEvaluation: Sendable {
 /// Why mirror refuses a response: as the middle of a sentence, and as values for scripts.
 package struct ResponseError: Sendable, Hashable, Error {
     /// The kind of failure.
-    package var code: FailureCode
+    var code: FailureCode
     /// The cause, e.g. `the server answered 404`.
     package var cause: String
     /// The status of the response; nil without a response.
-    package var status: Int?
+    var status: Int?
     /// The declared or known value that the response contradicts.
-    package var expected: String?
+    var expected: String?
     /// The value that was found instead of the expected one.
-    package var actual: String?
+    var actual: String?
     /// Whether the error may pass, because the network may cause it with a page that wants a login.
     var mayHeal = false
 
     /// Takes a code and a cause.
-    package init(
+    init(
         _ code: FailureCode, _ cause: String, status: Int? = nil, expected: String? = nil,
         actual: String? = nil
     ) {
@@ -55,24 +55,24 @@ package struct ResponseError: Sendable, Hashable, Error {
 }
 
 /// Judges a response by its request, the part, the version at the target and the expectation.
-package struct ResponseEvaluator: ~Copyable, Sendable {
+struct ResponseEvaluator: ~Copyable, Sendable {
     /// The request that the response answers.
-    package var plan: RequestPlan
+    var plan: RequestPlan
     /// The key of the source that was asked.
-    package var source: SourceKey
+    var source: SourceKey
     /// The part that the requested range should continue.
-    package var part: PartState?
+    var part: PartState?
     /// The version of the file at the target, which a 304 may confirm.
-    package var local: LocalVersion?
+    var local: LocalVersion?
     /// The size, digests and media type that the bytes must have.
-    package var expectation: Expectation
+    var expectation: Expectation
     /// The limits of a transfer.
-    package var policy: TransferPolicy
+    var policy: TransferPolicy
     /// The path of the file in the tree. Its extension may name a content coding.
-    package var target: Target?
+    var target: Target?
 
     /// Takes the request, and what is known about the file.
-    package init(
+    init(
         plan: RequestPlan, source: SourceKey, part: PartState? = nil,
         local: LocalVersion? = nil, expectation: Expectation = Expectation(),
         policy: TransferPolicy = TransferPolicy(), target: Target? = nil
@@ -91,7 +91,7 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
     }
 
     /// Returns the meaning of a response that arrived at `now`.
-    package func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
+    func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {
         case 200, 203: return judgeWhole(head, answer)

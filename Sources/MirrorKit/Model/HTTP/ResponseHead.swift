@@ -294,8 +294,7 @@ package struct HeadCollector: Sendable {
     /// Adds a line, with or without its line ending. Returns the final head after its last line.
     ///
     /// Returns nil for every other line. Throws `ResponseError` if the head cannot be trusted.
-    package mutating func take(line: UnsafeRawBufferPointer) throws(ResponseError) -> ResponseHead?
-    {
+    mutating func take(line: UnsafeRawBufferPointer) throws(ResponseError) -> ResponseHead? {
         if isComplete { return nil }
         let bytes = HeadCollector.withoutEnding(line)
         guard let first = bytes.first else { return try ended() }

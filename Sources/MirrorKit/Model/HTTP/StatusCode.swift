@@ -1,11 +1,11 @@
 /// What a status code alone says about further requests. No other file lists codes for this.
-package enum StatusCode {
+enum StatusCode {
     /// Whether the same request may succeed later, so that mirror repeats it after a wait.
     ///
     /// These codes are timeouts (408, 504), 425 (RFC 8470 §5.2), overload, and errors of the server
     /// that may pass (RFC 9110 §15.6). A server that answers 202 is still making the file (RFC 9110
     /// §15.3.3).
-    package static func isPassing(_ status: Int) -> Bool {
+    static func isPassing(_ status: Int) -> Bool {
         isOverload(status) || [202, 408, 425, 500, 502, 504].contains(status)
     }
 
@@ -29,10 +29,10 @@ package enum StatusCode {
     /// Whether the host gets too many requests (429, RFC 6585 §4) or does not keep up (503).
     ///
     /// mirror then runs fewer transfers at once there, and opens no further connections for a file.
-    package static func isOverload(_ status: Int) -> Bool { status == 429 || status == 503 }
+    static func isOverload(_ status: Int) -> Bool { status == 429 || status == 503 }
 
     /// Returns what helps against a refused request, as sentences that follow the error's own.
-    package static func advice(_ status: Int) -> String {
+    static func advice(_ status: Int) -> String {
         switch status {
         case 404, 410: " Check the URL."
         case 400:

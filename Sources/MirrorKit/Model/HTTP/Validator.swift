@@ -119,7 +119,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the bytes are one well-formed entity tag.
-    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let start = bytes.first == UInt8(ascii: "W") ? 2 : 0
         let last = bytes.count - 1
         guard last > start, bytes[start] == quote, bytes[last] == quote,
@@ -150,7 +150,7 @@ extension EntityTag {
     ///
     /// - Parameter isStrong: whether the strong comparison applies, and not the weak one
     ///   (§8.8.3.2).
-    package static func isListed(_ tag: String, in list: String, isStrong: Bool) -> Bool {
+    static func isListed(_ tag: String, in list: String, isStrong: Bool) -> Bool {
         if list.trimmingSpaces() == "*" { return true }
         var rest = Array(list.utf8)[...]
         // A comma may be within a tag's quotes.

@@ -53,9 +53,9 @@ extension Digest: CustomStringConvertible {
 }
 
 /// Hexadecimal digits (RFC 4648 §8).
-package enum Hex {
+enum Hex {
     /// Encodes each byte as two lower-case digits.
-    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+    static func encode(_ bytes: some Collection<UInt8>) -> String {
         // Not generic, because a generic body is not specialized for callers in other modules.
         bytes.withContiguousStorageIfAvailable(encode)
             ?? Array(bytes).withUnsafeBufferPointer(encode)
@@ -69,7 +69,7 @@ package enum Hex {
     }
 
     /// Writes two digits for each byte into memory, which must have room for them.
-    package static func encode(
+    static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>
     ) {
         for (at, byte) in bytes.enumerated() {
@@ -83,7 +83,7 @@ package enum Hex {
     }
 
     /// Decodes an even number of digits in either case. Returns nil for any other text.
-    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+    static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         digits.withContiguousStorageIfAvailable(decode)
             ?? Array(digits).withUnsafeBufferPointer(decode)
     }
@@ -110,7 +110,7 @@ package enum Hex {
     private static let nibbles: [UInt8] = (0...255).map { value(of: $0) ?? 255 }
 
     /// The value of one digit in either case. Returns nil if the byte is not a digit.
-    package static func value(of digit: UInt8) -> UInt8? {
+    static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

@@ -1,15 +1,15 @@
 /// The declarations of a manifest about the bytes of a resource.
 ///
 /// An object, because the job, the state machine and each evaluation of a response share it.
-package final class Expectation: Sendable {
+final class Expectation: Sendable {
     /// The declared size in bytes.
-    package let size: Int64?
+    let size: Int64?
     /// The declared digests, strongest first.
-    package let digests: [Digest]
+    let digests: [Digest]
     /// The declared digests of pieces.
-    package let pieces: Pieces?
+    let pieces: Pieces?
     /// The media type that a response must have. `nil` means that none is declared.
-    package let mediaType: MediaRange?
+    let mediaType: MediaRange?
     /// Whether a `text/html` response is refused, because the target cannot be HTML.
     ///
     /// True if the resource has neither pin nor media type, and its extension or stored version is
@@ -17,7 +17,7 @@ package final class Expectation: Sendable {
     let refusesHTML: Bool
 
     /// Creates an expectation from declared values.
-    package init(
+    init(
         size: Int64? = nil, digests: [Digest] = [], pieces: Pieces? = nil,
         mediaType: MediaRange? = nil, refusesHTML: Bool = false
     ) {
@@ -32,7 +32,7 @@ package final class Expectation: Sendable {
     ///
     /// The media type of the stored version, if known, decides whether the next version may be an
     /// HTML page.
-    package convenience init(of resource: Resource, replacing storedMediaType: String?) {
+    convenience init(of resource: Resource, replacing storedMediaType: String?) {
         self.init(
             size: resource.size, digests: resource.digests, pieces: resource.pieces,
             mediaType: resource.mediaType,
@@ -52,10 +52,10 @@ package final class Expectation: Sendable {
     ]
 
     /// The strongest declared digest that proves the bytes. `nil` means that there is none.
-    package var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
+    var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 
     /// The strongest declared algorithm besides sha256. The bytes are verified with that one too.
-    package var otherAlgorithm: DigestAlgorithm? {
+    var otherAlgorithm: DigestAlgorithm? {
         digests.lazy.map(\.algorithm).filter { $0 != .sha256 }.max()
     }
 }
@@ -117,7 +117,7 @@ public struct TransferPolicy: Sendable, Hashable {
     public init() {}
 
     /// Creates the defaults with other values for two limits.
-    package init(retries: Int, longestWait: Int64) {
+    init(retries: Int, longestWait: Int64) {
         self.retries = retries
         self.longestWait = longestWait
     }

@@ -15,15 +15,15 @@ public struct ListHint: Sendable, Hashable {
     /// How many levels of folders mirror reads of a directory listing. `nil` stands for 5.
     public var depth: Int?
     /// The document of the list that mirror reads. `nil` stands for the first one.
-    package var part: ListPart?
+    var part: ListPart?
     /// The URL that sent the list, after redirects. `nil` means that no URL is known.
-    package var answeredBy: SourceURL?
+    var answeredBy: SourceURL?
     /// Whether the response names a next page of the list.
-    package var goesOn = false
+    var goesOn = false
     /// Whether mirror ignores the hint if the text is a manifest.
     ///
     /// If false, a manifest with a named format or base is refused.
-    package var isForListsOnly = false
+    var isForListsOnly = false
 
     /// Creates a hint in which nothing is known.
     public init() {}
@@ -56,14 +56,14 @@ public struct ListHint: Sendable, Hashable {
     }
 
     /// The hint as the root remembers it: without the values that belong to one response.
-    package var lasting: ListHint {
+    var lasting: ListHint {
         var hint = self
         (hint.part, hint.answeredBy, hint.goesOn) = (nil, nil, false)
         return hint
     }
 
     /// The hint without its base, for a list in which each file has a URL.
-    package var withoutBase: ListHint {
+    var withoutBase: ListHint {
         var hint = self
         hint.base = nil
         return hint
@@ -83,7 +83,7 @@ public struct ListHint: Sendable, Hashable {
 
 extension ListHint {
     /// The hint as the index stores it: one line for each known value.
-    package var text: String {
+    var text: String {
         let lines = [
             format.map { "from " + $0.rawValue }, base.map { "base " + $0.textWithSecrets },
             index.map { "index " + $0.textWithSecrets },
@@ -93,7 +93,7 @@ extension ListHint {
     }
 
     /// Creates a hint from the text that `text` returned. Unknown lines are ignored.
-    package init(text: String) {
+    init(text: String) {
         for line in text.split(separator: "\n") {
             guard let (word, value) = line.halves(atFirst: " ") else { continue }
             switch word {
@@ -109,7 +109,7 @@ extension ListHint {
 }
 
 /// A document that belongs to a list, besides the first one.
-package enum ListPart: Sendable, Hashable {
+enum ListPart: Sendable, Hashable {
     /// The next page of the list.
     case page(SourceURL)
     /// The listing of a folder within a directory listing.
@@ -118,7 +118,7 @@ package enum ListPart: Sendable, Hashable {
     case project(IndexedProject)
 
     /// Whether this document continues the document before it.
-    package var isNextPage: Bool {
+    var isNextPage: Bool {
         switch self {
         case .page: true
         case .folder(let folder): folder.isNextPage
@@ -127,7 +127,7 @@ package enum ListPart: Sendable, Hashable {
     }
 
     /// The document's URL.
-    package var url: SourceURL {
+    var url: SourceURL {
         switch self {
         case .page(let url): url
         case .folder(let folder): folder.url
@@ -137,39 +137,39 @@ package enum ListPart: Sendable, Hashable {
 }
 
 /// The listing of a folder within a directory listing, or one page of that listing.
-package struct ListedFolder: Sendable, Hashable {
+struct ListedFolder: Sendable, Hashable {
     /// The URL of the folder's listing. Ends in a slash.
-    package var url: SourceURL
+    var url: SourceURL
     /// The folder's decoded path within the first folder of the listing, with a slash at its end.
     ///
     /// Empty for the first folder itself.
-    package var path: String
+    var path: String
     /// How many levels the folder is below the first folder of the listing.
-    package var depth: Int
+    var depth: Int
     /// Whether this is a further page of the same folder's listing.
-    package var isNextPage = false
+    var isNextPage = false
 
     /// Creates a folder from its values.
-    package init(url: SourceURL, path: String = "", depth: Int = 0) {
+    init(url: SourceURL, path: String = "", depth: Int = 0) {
         (self.url, self.path, self.depth) = (url, path, depth)
     }
 }
 
 /// A project whose files a list names by their digests, without URLs.
-package struct IndexedProject: Sendable, Hashable {
+struct IndexedProject: Sendable, Hashable {
     /// The project's page at the index (PEP 503, PEP 691).
-    package var url: SourceURL
+    var url: SourceURL
     /// The project's name as the list writes it.
-    package var name: String
+    var name: String
     /// The digests of the project's files.
-    package var digests: [Digest]
+    var digests: [Digest]
     /// The line of the list that names the project.
-    package var line: Int
+    var line: Int
     /// The column in that line at which the name begins.
-    package var column: Int
+    var column: Int
 
     /// Creates a project from its values.
-    package init(url: SourceURL, name: String, digests: [Digest], line: Int, column: Int) {
+    init(url: SourceURL, name: String, digests: [Digest], line: Int, column: Int) {
         (self.url, self.name, self.digests) = (url, name, digests)
         (self.line, self.column) = (line, column)
     }
@@ -201,7 +201,7 @@ public struct LeftOutEntry: Sendable, Hashable {
     }
 
     /// Creates an entry. Pass a column of 0 if the line is 0.
-    package init(_ name: String, _ reason: String, line: Int, column: Int) {
+    init(_ name: String, _ reason: String, line: Int, column: Int) {
         let name =
             name.utf8.count <= LeftOutEntry.longestName
             ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)

@@ -3,12 +3,12 @@
 /// The manifest reader checks each value as it reads it. `Manifest.validate` checks the values that
 /// a program has set. Each function returns the flaw as the end of a sentence, which the caller
 /// begins with the value's name or place. `nil` means that the value is sound.
-package enum ManifestRules {
+enum ManifestRules {
     /// The greatest length of a manifest's name in bytes.
     private static let longestName = 200
 
     /// What is wrong with a manifest's name.
-    package static func flaw(ofName name: String) -> String? {
+    static func flaw(ofName name: String) -> String? {
         if name.isEmpty { return "it is empty; write a name" }
         if name.utf8.count > longestName { return "it has more than \(longestName) bytes" }
         let hasControl = name.unicodeScalars.contains {
@@ -18,12 +18,12 @@ package enum ManifestRules {
     }
 
     /// What is wrong with a number of bytes.
-    package static func flaw(ofBytes count: Int64) -> String? {
+    static func flaw(ofBytes count: Int64) -> String? {
         count < 0 ? "is \(count); write the number of bytes" : nil
     }
 
     /// What is wrong with a tag.
-    package static func flaw(ofTag tag: String) -> String? {
+    static func flaw(ofTag tag: String) -> String? {
         let isSound =
             !tag.isEmpty
             && tag.unicodeScalars.allSatisfy {
@@ -33,19 +33,19 @@ package enum ManifestRules {
     }
 
     /// What is wrong with a `refresh`: when mirror asks for a resource again.
-    package static func flaw(of refresh: Refresh) -> String? {
+    static func flaw(of refresh: Refresh) -> String? {
         guard case .after(let seconds) = refresh else { return nil }
         if (1...DurationText.longest).contains(seconds) { return nil }
         return "refresh is \(seconds) s; write a duration such as 90s 15m 6h 1d 2w"
     }
 
     /// What is wrong with a second header of the same name.
-    package static func flaw(ofSecond name: String) -> String {
+    static func flaw(ofSecond name: String) -> String {
         "the header \(Quoted(name)) is here a second time; keep one"
     }
 
     /// What is wrong with the pieces of a file of this size.
-    package static func flaw(of pieces: Pieces, size: Int64?) -> String? {
+    static func flaw(of pieces: Pieces, size: Int64?) -> String? {
         guard let size, !pieces.fits(size: size) else { return nil }
         return "\(Counted(pieces.count, "piece")) of \(Counted(pieces.length, "byte"))"
             + " \(Counted.verb(pieces.count, "is", "are")) not a file of \(Counted(size, "byte"))"
@@ -54,7 +54,7 @@ package enum ManifestRules {
     /// What is wrong with a digest beside another of the same algorithm.
     ///
     /// `place` says where the other digest is.
-    package static func flaw(of digest: Digest, beside other: Digest, at place: String) -> String? {
+    static func flaw(of digest: Digest, beside other: Digest, at place: String) -> String? {
         guard digest.algorithm == other.algorithm, digest != other else { return nil }
         return "this \(digest.algorithm.rawValue) is \(digest.hex.prefix(12))…, \(place) says"
             + " \(other.hex.prefix(12))…; keep the right one"
@@ -152,7 +152,7 @@ public enum ManifestRuleError: Sendable, Hashable {
     }
 
     /// Sorts flaws by the positions at which mirror reports them.
-    package static func inOrder(_ flaws: [ManifestRuleError]) -> [ManifestRuleError] {
+    static func inOrder(_ flaws: [ManifestRuleError]) -> [ManifestRuleError] {
         flaws.sorted { $0.position < $1.position }
     }
 }
@@ -167,10 +167,10 @@ extension Manifest {
     }
 
     /// The flaws of targets that cannot stand beside each other in one tree.
-    package func flawsOfTargets() -> [ManifestRuleError] { resources.collisions() }
+    func flawsOfTargets() -> [ManifestRuleError] { resources.collisions() }
 
     /// The flaws of resources that declare different digests for one request.
-    package func flawsOfDigests() -> [ManifestRuleError] { resources.digestContradictions() }
+    func flawsOfDigests() -> [ManifestRuleError] { resources.digestContradictions() }
 
     /// Returns a flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestRuleError) -> String {

@@ -64,7 +64,7 @@ public struct Owners: Sendable, Hashable {
     }
 
     /// Whether the text of an index row names several owners.
-    package static func areShared(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func areShared(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         text.contains(separator)
     }
 }
@@ -82,7 +82,7 @@ extension Owners: CustomStringConvertible {
 
 extension Owners {
     /// What another owner says about a target that a manifest of the run wants.
-    package enum Position: Sendable, Hashable {
+    enum Position: Sendable, Hashable {
         /// The owner's manifest no longer names the target, or its text is unknown.
         case silent
         /// The owner wants the same bytes.
@@ -101,7 +101,7 @@ extension Owners {
     ///   - takesOver: whether the manifests of the run take a disputed target from its other
     ///     owners.
     ///   - position: returns what the owner of a name says about the target.
-    package static func merging(
+    static func merging(
         recorded: Owners?, wanting: [String], takesOver: Bool,
         position: (String) throws -> Position
     ) rethrows -> Owners? {
@@ -125,7 +125,7 @@ extension Owners {
     /// Returns nil if no manifest of the run is an owner, because nothing changes then.
     ///
     /// - Parameter letsGo: whether a manifest of the run has this name and may release the target.
-    package func left(letsGo: (String) -> Bool) -> Owners? {
+    func left(letsGo: (String) -> Bool) -> Owners? {
         let names = names
         let left = names.filter { !letsGo($0) }
         return left.count == names.count ? nil : Owners(left)

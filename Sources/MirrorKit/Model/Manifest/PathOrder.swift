@@ -8,7 +8,7 @@ public struct PathOrder: Sendable, RandomAccessCollection {
     private let permutation: [UInt32]?
 
     /// Creates the order of `count` paths that are listed in this order already.
-    package init(ofSorted count: Int) {
+    init(ofSorted count: Int) {
         endIndex = count
         permutation = nil
     }

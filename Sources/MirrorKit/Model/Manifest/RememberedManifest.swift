@@ -112,7 +112,7 @@ public struct ForgetReport: Sendable {
 /// A place inside the root, or in the folder that holds the root, is stored relative to the root.
 /// So a root that was moved, or unpacked from a cache, still finds the manifest. Paths are compared
 /// as text: the caller has resolved all links.
-package enum ManifestPlace: Sendable, Hashable {
+enum ManifestPlace: Sendable, Hashable {
     /// A path relative to the root: `maps.json` inside the root, `../maps.json` beside it.
     case relative(String)
     /// A path relative to the root, for a file in a folder beside the root, and the former absolute
@@ -126,7 +126,7 @@ package enum ManifestPlace: Sendable, Hashable {
     case url(SourceKey)
 
     /// Decides how to store the place of a manifest's file. Both paths must be absolute.
-    package init(path: String, root: String) {
+    init(path: String, root: String) {
         if let inside = ManifestPlace.remainder(of: path, beneath: root) {
             self = .relative(inside)
             return
@@ -147,7 +147,7 @@ package enum ManifestPlace: Sendable, Hashable {
     }
 
     /// The paths at which the file may be, the most likely first. Empty for a URL.
-    package func paths(from root: String) -> [String] {
+    func paths(from root: String) -> [String] {
         switch self {
         case .relative(let path): [ManifestPlace.join(root, path)]
         case .either(let relative, let absolute):

@@ -13,7 +13,7 @@ public struct Resource: Sendable, Hashable {
     /// The declared size in bytes. `nil` means that none is declared.
     public var size: Int64?
     /// The size in bytes that a directory listing gives: a hint for the plan, and no proof.
-    package var likelySize: Int64?
+    var likelySize: Int64?
     /// The declared digests, sorted when set, the strongest first. Empty if none is declared.
     public var digests: [Digest] = [] {
         didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
@@ -49,7 +49,7 @@ public struct Resource: Sendable, Hashable {
     }
 
     /// A resource whose target and URL the reader of a manifest still has to set.
-    package static let unnamed = Resource(
+    static let unnamed = Resource(
         target: Target(unchecked: ""),
         url: SourceURL(URLAuthority(Origin(scheme: .file, host: "", port: 0)), pathAndQuery: "/"))
 
@@ -127,7 +127,7 @@ extension Refresh: CustomStringConvertible {
 /// The resources of lists, in which several entries may describe one file.
 ///
 /// The resources are stored as compactly as in a manifest.
-package struct JoinedResources {
+struct JoinedResources {
     private var table = ResourceTable()
     /// Resources that were joined, by their positions. Each replaces the one in `table`.
     private var joined: [Int: Resource] = [:]
@@ -136,23 +136,23 @@ package struct JoinedResources {
     /// The sources of each joined resource, by its position.
     private var sources: [Int: Set<Source>] = [:]
 
-    package init() {}
+    init() {}
 
     /// The number of resources.
-    package var count: Int { table.count }
+    var count: Int { table.count }
 
     /// The resource at a position, in the order of the first descriptions.
-    package subscript(position: Int) -> Resource { joined[position] ?? table[position] }
+    subscript(position: Int) -> Resource { joined[position] ?? table[position] }
 
     /// The resources, in the order of their first descriptions.
-    package var resources: ResourceTable {
+    var resources: ResourceTable {
         joined.isEmpty ? table : ResourceTable(table.indices.lazy.map { self[$0] })
     }
 
     /// Adds a resource, or joins it with an earlier one of the same target and the same bytes.
     ///
     /// Returns false if the resource was joined.
-    package mutating func add(_ resource: Resource) -> Bool {
+    mutating func add(_ resource: Resource) -> Bool {
         let hash = resource.target.hashValue
         if let known = positions[hash], table.target(at: Int(known)) == resource.target,
             join(resource, at: Int(known))

@@ -37,7 +37,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     var isValid: Bool { columns.isValid }
 
     /// Notes that a reader has checked the resources against every rule.
-    package mutating func noteValid() {
+    mutating func noteValid() {
         let order = columns.order
         own()
         (columns.order, columns.isValid) = (order, true)
@@ -51,7 +51,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     public var sortedOrder: PathOrder { columns.order ?? PathOrder(of: self) }
 
     /// Sorts the paths once for all calls of `sortedOrder`, until the table changes.
-    package mutating func rememberOrder() {
+    mutating func rememberOrder() {
         let order = PathOrder(of: self)
         own()
         columns.order = order
@@ -85,7 +85,7 @@ extension ResourceTable {
     }
 
     /// Compares one resource's path with another path, by bytes: negative, zero or positive.
-    package func comparePath(at position: Int, with path: UnsafeBufferPointer<UInt8>) -> Int {
+    func comparePath(at position: Int, with path: UnsafeBufferPointer<UInt8>) -> Int {
         withPath(at: position) { ByteOrder.compare($0, path) }
     }
 
@@ -100,7 +100,7 @@ extension ResourceTable {
     }
 
     /// The declared size of one resource in bytes. `nil` means that none is declared.
-    package func size(at position: Int) -> Int64? { columns.records[position].size }
+    func size(at position: Int) -> Int64? { columns.records[position].size }
 
     /// The declared size of one resource, or else the size that a directory listing gives, in
     /// bytes.
@@ -127,13 +127,13 @@ extension ResourceTable {
     func hasOneSource(at position: Int) -> Bool { kind(at: position).mirrors.isEmpty }
 
     /// The priority of one resource, and the host of its first source.
-    package func turn(at position: Int) -> (priority: Int32, host: Host) {
+    func turn(at position: Int) -> (priority: Int32, host: Host) {
         let kind = kind(at: position)
         return (kind.priority, Host(kind.primary.url))
     }
 
     /// Whether one resource has `${NAME}` in a header or body.
-    package func hasVariables(at position: Int) -> Bool {
+    func hasVariables(at position: Int) -> Bool {
         let hasVariables = { (fields: [HeaderField]) in fields.contains { !$0.value.isLiteral } }
         return kind(at: position).method != .get
             || hasVariables(kind(at: position).primary.headers)
@@ -144,7 +144,7 @@ extension ResourceTable {
     ///
     /// The resource must declare this size, this sha256 and no other digest, and must be executable
     /// or not as recorded. A resource whose file the server names is never satisfied.
-    package func isSatisfied(
+    func isSatisfied(
         at position: Int, bySize size: Int64, sha256: UnsafeRawBufferPointer, isExecutable: Bool
     ) -> Bool {
         let record = columns.records[position]

@@ -94,7 +94,7 @@ public struct SourceURL: Sendable, Hashable {
     ///
     /// Returns nil if they differ otherwise, if one has a query, or if this path has a
     /// percent-encoded byte.
-    package func plainPath(besides other: SourceURL) -> Int? {
+    func plainPath(besides other: SourceURL) -> Int? {
         guard authority === other.authority || authority.site == other.authority.site,
             pathEnd == requestText.utf8.count, other.pathEnd == other.requestText.utf8.count
         else { return nil }
@@ -161,7 +161,7 @@ extension SourceURL {
     /// Returns the relative reference to a path in a folder, with special bytes percent-encoded.
     ///
     /// A slash stays as it is.
-    package static func reference(toName name: String) -> String {
+    static func reference(toName name: String) -> String {
         var text = Array("./".utf8)
         for byte in name.utf8 {
             // Some servers, such as S3, read a plus sign as a space. apt encodes the sign too.
@@ -175,7 +175,7 @@ extension SourceURL {
     }
 
     /// Returns a text as the value of a query, with special bytes percent-encoded.
-    package static func queryValue(_ text: String) -> String {
+    static func queryValue(_ text: String) -> String {
         var value: [UInt8] = []
         for byte in text.utf8 {
             let isPlain = PercentEncoding.isPathByte(byte) && !"+&=;".utf8.contains(byte)
@@ -185,7 +185,7 @@ extension SourceURL {
     }
 
     /// Replaces each `%XX` of a text by its byte. Returns nil if the bytes are not UTF-8.
-    package static func decoded(_ text: some StringProtocol) -> String? {
+    static func decoded(_ text: some StringProtocol) -> String? {
         String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self)
     }
 }

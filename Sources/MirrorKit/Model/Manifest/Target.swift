@@ -117,7 +117,7 @@ extension Target {
     /// The greatest length of a path in bytes. The rest of `PATH_MAX` (4096) is left to the root.
     public static let longestPath = 3072
 
-    package static func flaw(in path: String) -> TargetError.Reason? {
+    static func flaw(in path: String) -> TargetError.Reason? {
         var path = path
         // Nearly all paths are sound, so the fast check comes first.
         // mirror reads rows of the index, and checks their paths, more often than it writes rows.
@@ -140,7 +140,7 @@ extension Target {
     }
 
     /// Whether these bytes, which must be valid UTF-8, are a target's path.
-    package static func isSound(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func isSound(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
         guard path.count <= longestPath, path.first != slash,
             let area = Area.allCases.first(where: { begins(path, with: $0) }),
             flaw(inComponentsOf: path) == nil
@@ -262,7 +262,7 @@ extension SourceURL {
     ///
     /// Different URLs have different provisional names, so that one folder can hold many such
     /// files.
-    package var provisionalName: String {
+    var provisionalName: String {
         // FNV-1a suffices, because the hash only keeps apart the URLs of one manifest.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in requestText.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -273,7 +273,7 @@ extension SourceURL {
 
 extension Target {
     /// Whether the target has the provisional name of a URL.
-    package func isProvisional(for url: SourceURL) -> Bool {
+    func isProvisional(for url: SourceURL) -> Bool {
         url.lastSegment == nil
             && path.utf8.elementsEqual((folder + "/" + url.provisionalName).utf8)
     }

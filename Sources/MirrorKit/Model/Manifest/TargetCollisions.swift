@@ -1,5 +1,5 @@
 /// A list of paths, each with its position.
-package protocol PathList {
+protocol PathList {
     /// The positions in the order of the paths' bytes.
     var sortedOrder: PathOrder { get }
     /// Passes the bytes of one path to the body. They are valid only during the call.
@@ -23,7 +23,7 @@ extension PathList {
     /// Returns the position of a target. Returns nil if the list does not have the target.
     ///
     /// `order` must be `sortedOrder`.
-    package func position(of target: Target, in order: PathOrder) -> Int? {
+    func position(of target: Target, in order: PathOrder) -> Int? {
         var path = target.path
         return path.withUTF8 { path in
             var (low, high) = (0, order.count)
@@ -43,7 +43,7 @@ extension PathList {
     /// whose hashes occur twice can collide, so the search compares only such paths as text. The
     /// search takes targets in the order of their bytes, in which all paths of a folder are
     /// neighbours. So the search meets each folder as new exactly once.
-    package func collisions() -> [ManifestRuleError] {
+    func collisions() -> [ManifestRuleError] {
         let order = sortedOrder
         var known = RepeatedHashes(expecting: order.count)
         var found = forEachPath(in: order) { known.insert($0.hash) }
@@ -150,12 +150,12 @@ extension PathList {
 }
 
 /// Hashes paths and their folders. Paths that are equal when folded have equal hashes.
-package struct FoldedHashes {
+struct FoldedHashes {
     /// The folders of the previous path: their lengths in bytes, and their unfinished hashes.
     private var folders: [(length: Int, hasher: Hasher)] = []
 
     /// The hash of a path.
-    package static func hash(ofPath path: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    static func hash(ofPath path: UnsafeBufferPointer<UInt8>) -> UInt64 {
         var hashes = FoldedHashes()
         var last: UInt64 = 0
         hashes.advance(to: path, sharing: 0) { last = $1 }
@@ -163,7 +163,7 @@ package struct FoldedHashes {
     }
 
     /// The hash of a target's path.
-    package static func hash(of target: Target) -> UInt64 {
+    static func hash(of target: Target) -> UInt64 {
         var path = target.path
         return path.withUTF8 { hash(ofPath: $0) }
     }
@@ -215,7 +215,7 @@ package struct FoldedHashes {
 }
 
 /// Why two manifests cannot share a target.
-package enum TargetDifference: Sendable, Hashable {
+enum TargetDifference: Sendable, Hashable {
     /// The manifests declare different digests of one algorithm.
     case digests(Digest, Digest)
     /// The manifests declare digests of different algorithms.
@@ -230,7 +230,7 @@ package enum TargetDifference: Sendable, Hashable {
     ///
     /// - Parameter record: the index's row of the target. If the row has digests of two algorithms,
     ///   it shows whether both declared digests are of the same bytes.
-    package static func between(
+    static func between(
         _ first: Resource, _ second: Resource, record: IndexRecord? = nil
     ) -> TargetDifference? {
         guard let firstPin = first.pin, let secondPin = second.pin else { return .unpinned }
@@ -252,7 +252,7 @@ package enum TargetDifference: Sendable, Hashable {
     }
 
     /// The difference in words, as the middle of a sentence.
-    package var because: String {
+    var because: String {
         switch self {
         case .digests(let first, let second):
             "one says \(first.brief), the other \(second.brief)"
@@ -265,59 +265,39 @@ package enum TargetDifference: Sendable, Hashable {
 }
 
 /// A target that two manifests want, but cannot share.
-package struct TargetDispute: Sendable, Hashable {
+struct TargetDispute: Sendable, Hashable {
     /// The target.
-    package var target: Target
+    var target: Target
     /// The claim of a manifest of the run.
-    package var given: Claim
+    var given: Claim
     /// The claim of the other manifest.
-    package var other: Claim
+    var other: Claim
     /// The difference between the declarations of both manifests.
-    package var difference: TargetDifference
+    var difference: TargetDifference
     /// Whether both manifests belong to the run. A takeover would then not say which one is meant.
-    package var areBothGiven: Bool
+    var areBothGiven: Bool
 
     /// Where a manifest names a target.
-    package struct Claim: Sendable, Hashable {
+    struct Claim: Sendable, Hashable {
         /// The manifest's name.
-        package var name: String
+        var name: String
         /// The manifest's file, as messages name it.
-        package var file: String
+        var file: String
         /// The line that names the target, from 1. 0 means that the manifest has no lines.
-        package var line: Int
+        var line: Int
         /// The column in that line, from 1. 0 means that the manifest has no lines.
-        package var column: Int
-
-        /// Creates a claim from its values.
-        package init(name: String, file: String, line: Int, column: Int) {
-            self.name = name
-            self.file = file
-            self.line = line
-            self.column = column
-        }
+        var column: Int
 
         /// The place for messages: `file:line`, or the file alone if the line is 0.
-        package var place: String { line > 0 ? "\(file):\(line)" : file }
-    }
-
-    /// Creates a dispute from its two claims.
-    package init(
-        target: Target, given: Claim, other: Claim, difference: TargetDifference,
-        areBothGiven: Bool
-    ) {
-        self.target = target
-        self.given = given
-        self.other = other
-        self.difference = difference
-        self.areBothGiven = areBothGiven
+        var place: String { line > 0 ? "\(file):\(line)" : file }
     }
 
     /// The text of the error, which is reported at the given manifest's line.
-    package var sentence: String {
+    var sentence: String {
         "\(target) of \(given.name) is also the target of \(other.name) (\(other.place)), and "
             + "\(difference.because). Name it in one of them."
     }
 
     /// The remedy: to take the target over. `nil` if both manifests belong to the run.
-    package var remedy: Remedy? { areBothGiven ? nil : Remedy(.takeOver, given.name) }
+    var remedy: Remedy? { areBothGiven ? nil : Remedy(.takeOver, given.name) }
 }

@@ -168,7 +168,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the name is wrong, and not the value.
-    package var isOfName: Bool {
+    var isOfName: Bool {
         switch self {
         case .name, .reserved: true
         case .lineBreak, .controlCharacter: false
@@ -176,7 +176,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns what is wrong with a header's name. Returns nil if the name is sound.
-    package static func ofName(_ name: String) -> HeaderError? {
+    static func ofName(_ name: String) -> HeaderError? {
         guard FieldScanner.isToken(name.utf8) else { return .name(name) }
         let lowercase = name.lowercased()
         let isReserved =
@@ -186,7 +186,7 @@ public enum HeaderError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns what is wrong with a header's value. Returns nil if the value is sound.
-    package static func ofValue(_ value: String) -> HeaderError? {
+    static func ofValue(_ value: String) -> HeaderError? {
         for scalar in value.unicodeScalars {
             switch scalar.value {
             case 0x0A, 0x0D: return .lineBreak
@@ -239,24 +239,24 @@ extension UInt8 {
 /// Values in the order in which they were added. Each key occurs once.
 ///
 /// A long list keeps its keys in a set, so that a search for a key stays fast.
-package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable {
+struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     /// The values, in their order.
-    package private(set) var elements: [Element] = []
+    private(set) var elements: [Element] = []
     private var keys: [Key] = []
     /// The same keys as a set.
     /// Empty while the list is short, and a search through `keys` is faster.
     private var set: Set<Key> = []
     private static var few: Int { 8 }
 
-    package init() {}
+    init() {}
 
     /// Whether the list has a value with this key.
-    package func contains(_ key: Key) -> Bool {
+    func contains(_ key: Key) -> Bool {
         keys.count <= Self.few ? keys.contains(key) : set.contains(key)
     }
 
     /// Adds a value at the end. Returns false, and changes nothing, if the list has the key.
-    package mutating func append(_ element: Element, key: Key) -> Bool {
+    mutating func append(_ element: Element, key: Key) -> Bool {
         if contains(key) { return false }
         keys.append(key)
         elements.append(element)
@@ -270,14 +270,14 @@ package struct UniqueList<Key: Hashable & Sendable, Element: Sendable>: Sendable
 }
 
 /// Header fields, each name once.
-package typealias HeaderList = UniqueList<String, HeaderField>
+typealias HeaderList = UniqueList<String, HeaderField>
 
 extension UniqueList<String, HeaderField> {
     /// Adds a field. Returns false, and changes nothing, if the list has a field of this name.
-    package mutating func append(_ field: HeaderField) -> Bool {
+    mutating func append(_ field: HeaderField) -> Bool {
         append(field, key: field.key)
     }
 }
 
 /// Tags, each once.
-package typealias TagList = UniqueList<String, String>
+typealias TagList = UniqueList<String, String>

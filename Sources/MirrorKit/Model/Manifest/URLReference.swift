@@ -442,13 +442,13 @@ extension SourceURLError.Reason: CustomStringConvertible {
 /// Finds the host of a URL without its scheme, such as `www.example.com/x`.
 ///
 /// The grammar of URLs reads such a text as a relative path.
-package enum BareHost {
+enum BareHost {
     /// Returns the host, with its port, at the beginning of a reference.
     /// Returns nil if there is none.
     ///
     /// A text with a port or with `www.` at its beginning is a host. So is one that ends in a
     /// domain that no folder name has.
-    package static func find(in reference: String) -> String? {
+    static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = Substring(reference.utf8.prefix { $0 != UInt8(ascii: "/") })
         guard start.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") })

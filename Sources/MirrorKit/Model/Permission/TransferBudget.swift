@@ -34,12 +34,12 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(bytes)/\(period.rawValue)" }
 
     /// Returns the beginning of the period that contains an instant.
-    package func start(at now: Instant, _ offset: LocalOffset) -> Instant {
+    func start(at now: Instant, _ offset: LocalOffset) -> Instant {
         offset.instant(of: first(of: offset.civil(now)))
     }
 
     /// Returns the beginning of the next period.
-    package func renewal(after now: Instant, _ offset: LocalOffset) -> Instant {
+    func renewal(after now: Instant, _ offset: LocalOffset) -> Instant {
         let first = first(of: offset.civil(now))
         // The first day of a period plus its greatest length lies in the next period.
         let days: Int64 =
@@ -78,7 +78,7 @@ public struct BudgetAccount: Sendable, Hashable {
     public init(start: Instant, spent: Int64) { (self.start, self.spent) = (start, spent) }
 
     /// Returns the account at an instant. If another period has begun, nothing is spent.
-    package func current(
+    func current(
         _ budget: TransferBudget, at now: Instant, _ offset: LocalOffset
     ) -> BudgetAccount {
         let start = budget.start(at: now, offset)
@@ -135,7 +135,7 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
     }
 
     /// Returns the rate in bytes a second at an instant. `nil` means no limit.
-    package func rate(at now: Instant, _ offset: LocalOffset) -> Int64? {
+    func rate(at now: Instant, _ offset: LocalOffset) -> Int64? {
         if rules.isEmpty { return otherwise > 0 ? otherwise : nil }
         let minute = offset.minute(of: now)
         let rate = rules.first { $0.window.contains(minute: minute) }?.rate ?? otherwise
@@ -147,10 +147,10 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
 
     /// The least rate of any time of day, in bytes a second.
     /// `nil` means that there never is a limit.
-    package var least: Int64? { (rules.map(\.rate) + [otherwise]).filter { $0 > 0 }.min() }
+    var least: Int64? { (rules.map(\.rate) + [otherwise]).filter { $0 > 0 }.min() }
 
     /// Whether the rate depends on the time of day.
-    package var changes: Bool { !rules.isEmpty }
+    var changes: Bool { !rules.isEmpty }
 
     /// The limit as a text that `init(text:)` reads.
     public var description: String {

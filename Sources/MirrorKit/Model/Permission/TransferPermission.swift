@@ -20,7 +20,7 @@ public struct TransferPermission: Sendable, Hashable {
     /// - Parameters:
     ///   - isMetered: whether the network is metered.
     ///   - spent: bytes of the budget that have been spent in its period.
-    package func deferral(
+    func deferral(
         at now: Instant, _ offset: LocalOffset, isMetered: Bool, spent: Int64
     ) -> Deferral? {
         if let windows, !windows.contains(minute: offset.minute(of: now)) {
@@ -35,7 +35,7 @@ public struct TransferPermission: Sendable, Hashable {
 
     /// Returns the next instant at which the clock alone may change the deferral.
     /// `nil` means never.
-    package func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
+    func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
         let changes = [
             windows?.change(after: now, offset), budget?.renewal(after: now, offset),
         ]
@@ -68,7 +68,7 @@ public struct PermissionStatus: Sendable, Hashable {
     public var budget: Budget?
 
     /// Creates the status of a permission at an instant.
-    package init(
+    init(
         of permission: TransferPermission, at now: Instant, _ offset: LocalOffset,
         isMetered: Bool, account: BudgetAccount?
     ) {
@@ -132,7 +132,7 @@ public enum Deferral: Sendable, Hashable {
 
 extension Deferral {
     /// Returns the reason in words. `words` turns an instant into text.
-    package func because(_ words: (Instant) -> String) -> String {
+    func because(_ words: (Instant) -> String) -> String {
         switch self {
         case .outsideWindow(let opens): "outside the permitted hours until \(words(opens))"
         case .meteredNetwork: "the network is metered"
@@ -147,9 +147,9 @@ extension Deferral {
 /// A window that ends before it begins goes over midnight: `22:00-06:00`.
 public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
     /// The beginning of the window, in minutes since midnight, 0 … 1439.
-    package let start: Int
+    let start: Int
     /// The end of the window, in minutes since midnight, 1 … 1440.
-    package let end: Int
+    let end: Int
 
     /// Reads `HH:MM-HH:MM`. Returns nil for any other text, and for a window without length.
     ///
@@ -166,7 +166,7 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the window contains a minute of the day. The window excludes its end.
-    package func contains(minute: Int) -> Bool {
+    func contains(minute: Int) -> Bool {
         if start < end { return (start..<end).contains(minute) }
         return minute >= start || minute < end
     }
@@ -192,7 +192,7 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
 /// The parts of a day in which transfers may run, as `01:00-06:00,12:00-13:00`.
 public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
     /// The windows in the given order.
-    package let windows: [DailyWindow]
+    let windows: [DailyWindow]
 
     /// Reads windows with commas between them. Returns nil for any other text.
     public init?(text: String) {
@@ -205,15 +205,15 @@ public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether one of the windows contains a minute of the day.
-    package func contains(minute: Int) -> Bool { windows.contains { $0.contains(minute: minute) } }
+    func contains(minute: Int) -> Bool { windows.contains { $0.contains(minute: minute) } }
 
     /// Returns the instant at which the next window begins.
-    package func opening(after now: Instant, _ offset: LocalOffset) -> Instant {
+    func opening(after now: Instant, _ offset: LocalOffset) -> Instant {
         windows.map { offset.next(minute: $0.start, after: now) }.min() ?? now
     }
 
     /// Returns the instant at which the next window begins or ends.
-    package func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
+    func change(after now: Instant, _ offset: LocalOffset) -> Instant? {
         windows.flatMap { [$0.start, $0.end] }.map { offset.next(minute: $0, after: now) }.min()
     }
 
@@ -238,13 +238,13 @@ public struct PausedTargets: Sendable, Hashable {
     public func contains(_ target: Target) -> Bool { all || targets.contains(target) }
 
     /// Adds what another value pauses.
-    package mutating func formUnion(_ other: PausedTargets) {
+    mutating func formUnion(_ other: PausedTargets) {
         all = all || other.all
         targets.formUnion(other.targets)
     }
 
     /// Pauses a target. `nil` pauses all targets.
-    package mutating func pause(_ target: Target?) {
+    mutating func pause(_ target: Target?) {
         if let target { targets.insert(target) } else { all = true }
     }
 
@@ -252,7 +252,7 @@ public struct PausedTargets: Sendable, Hashable {
     ///
     /// Returns false if there was no such pause. While all targets are paused, one alone cannot be
     /// resumed.
-    package mutating func resume(_ target: Target?) -> Bool {
+    mutating func resume(_ target: Target?) -> Bool {
         if let target { return targets.remove(target) != nil }
         defer { self = PausedTargets() }
         return !isEmpty

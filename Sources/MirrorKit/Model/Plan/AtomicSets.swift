@@ -34,7 +34,7 @@ public struct AtomicSets: Sendable {
     public var isEmpty: Bool { entries.isEmpty }
 
     /// Returns the number of a step's set. Returns nil if the step belongs to no set.
-    package func set(of position: Int, in plan: Plan) -> Int? {
+    func set(of position: Int, in plan: Plan) -> Int? {
         // A step that evicts a file belongs to no set, whatever its manifest is.
         if entries.isEmpty || plan.steps.isEviction(at: position) { return nil }
         if let set = byPosition[position] { return set }

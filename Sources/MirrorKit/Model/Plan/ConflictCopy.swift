@@ -18,10 +18,10 @@ public struct ConflictCopy: Sendable, Hashable {
 /// The name of a conflict copy: `<stem>.mirror-conflict-<time>[-n].<ext>` beside its target.
 extension ConflictCopy {
     /// The mark in every conflict name.
-    package static let mark = ".mirror-conflict-"
+    static let mark = ".mirror-conflict-"
 
     /// Whether a name can be that of a conflict copy, at a cheap first look.
-    package static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
+    static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
 
     /// Returns the target that the name of a conflict copy belongs to.
     ///
@@ -32,7 +32,7 @@ extension ConflictCopy {
     ///   - name: the file's name.
     ///   - folder: its folder below the root.
     ///   - long: targets of that folder whose names may have been cut to make room for the mark.
-    package static func target(of name: String, in folder: String, long: [Target]) -> Target? {
+    static func target(of name: String, in folder: String, long: [Target]) -> Target? {
         guard let at = find(name) else { return nil }
         let stem = String(name[..<at])
         let rest = name[at...].utf8.dropFirst(mark.utf8.count)
@@ -105,7 +105,7 @@ public struct ResolveReport: Sendable, Hashable {
     /// Throws `MirrorError` with `usage` if there is no copy, or if several copies could take the
     /// target's place. Throws it too for a target outside Documents: there mirror would fetch a
     /// changed file again.
-    package static func decide(
+    static func decide(
         _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy], root: String
     ) throws(MirrorError) -> ResolveReport {
         let meant = copies.filter { $0.copy == name }

@@ -161,20 +161,20 @@ public struct EvictionReport: Sendable {
 }
 
 /// A file that is in Caches, or that a plan would put there, as a quota sees the file.
-package struct QuotaCandidate: Sendable {
+struct QuotaCandidate: Sendable {
     /// The file's size in bytes once it is there; 0 if unknown.
-    package var size: Int64
+    var size: Int64
     /// The resource's priority; 0 if no resource is known.
-    package var priority: Int32
+    var priority: Int32
     /// The reason to keep or to fetch the file.
-    package var claim: Claim
+    var claim: Claim
     /// When the file was last used; the time of the plan for a file that was never there.
-    package var lastUse: Instant
+    var lastUse: Instant
     /// Whether the file can be left out: no reader holds it, and it is unchanged.
-    package var mayLeave: Bool
+    var mayLeave: Bool
 
     /// The reasons to keep or to fetch a file, the strongest first.
-    package enum Claim: Int8, Sendable {
+    enum Claim: Int8, Sendable {
         /// The caller asked for this very file.
         case asked
         /// A manifest wants the file, and it was not evicted before.
@@ -186,7 +186,7 @@ package struct QuotaCandidate: Sendable {
     }
 
     /// Takes all values.
-    package init(
+    init(
         size: Int64, priority: Int32 = 0, claim: Claim, lastUse: Instant, mayLeave: Bool = true
     ) {
         self.size = size
@@ -220,7 +220,7 @@ extension QuotaCandidate {
     /// stays out, and a smaller one after it may fit. Files that were evicted before come after all
     /// others of their priority. Otherwise the same manifest would exchange the same files in every
     /// run. Among equals the first in the list is admitted first.
-    package static func leftOut(
+    static func leftOut(
         of candidates: some RandomAccessCollection<QuotaCandidate>, quota: Int64
     ) -> [Int] {
         let quota = max(quota, 0)

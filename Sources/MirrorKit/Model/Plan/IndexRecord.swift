@@ -32,7 +32,7 @@ public struct IndexRecord: Sendable, Hashable {
     /// Makes a record from all its values.
     ///
     /// The defaults are those of a file that was just promoted, without values from a server.
-    package init(
+    init(
         target: Target, owners: Owners, stamp: FileStamp, sha256: Digest,
         otherDigest: Digest? = nil, provenance: Provenance? = nil,
         validators: Validators = Validators(), mediaType: String? = nil,
@@ -147,7 +147,7 @@ extension IndexRecord {
     }
 
     /// Whether a declared digest proves the bytes: the digest is strong, and the record has it.
-    package func isProven(by declared: Digest) -> Bool {
+    func isProven(by declared: Digest) -> Bool {
         declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
     }
 

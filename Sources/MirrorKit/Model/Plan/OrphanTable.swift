@@ -2,7 +2,7 @@
 ///
 /// The table keeps the values that a removal needs. Hashes show whether an orphan may have the
 /// bytes of a wanted file. The rest of the row is in the index.
-package struct OrphanTable: Sendable, RandomAccessCollection {
+struct OrphanTable: Sendable, RandomAccessCollection {
     private struct Record {
         /// Where the path is in `arena`; the sha256 follows the path.
         var position: ByteArena.Position
@@ -19,17 +19,17 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     private var records = BlockArray<Record>()
 
     /// A table without files.
-    package init() {}
+    init() {}
 
     /// 0.
-    package var startIndex: Int { 0 }
+    var startIndex: Int { 0 }
     /// How many files there are.
-    package var endIndex: Int { records.count }
+    var endIndex: Int { records.count }
 
     /// Adds the file of a row at the end, with the stamp that the file has now.
     ///
     /// `manifest` is the position of the manifest that has the name of the file's owner.
-    package mutating func append(_ row: IndexRecord, stamp: FileStamp, manifest: Int) {
+    mutating func append(_ row: IndexRecord, stamp: FileStamp, manifest: Int) {
         var path = row.target.path
         let position = arena.reserve(path.utf8.count + row.sha256.bytes.count)
         path.withUTF8 { arena.append($0) }
@@ -43,7 +43,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     }
 
     /// Adds the files of another table. Their targets must come after those of this table.
-    package mutating func append(contentsOf other: consuming OrphanTable) {
+    mutating func append(contentsOf other: consuming OrphanTable) {
         let shift = arena.append(blocksOf: other.arena)
         records.append(contentsOf: other.records) { record in
             var record = record
@@ -55,7 +55,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     /// Removes the files for whose targets `isAway` returns true.
     ///
     /// Their paths and digests stay in memory.
-    package mutating func removeAll(where isAway: (Target) -> Bool) {
+    mutating func removeAll(where isAway: (Target) -> Bool) {
         var rest = BlockArray<Record>()
         for position in indices where !isAway(target(at: position)) {
             rest.append(records[position])
@@ -64,7 +64,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     }
 
     /// A file by its position: target, manifest, stamp as it is now, and sha256 of its bytes.
-    package subscript(position: Int) -> (
+    subscript(position: Int) -> (
         target: Target, manifest: Int, stamp: FileStamp, sha256: Digest
     ) {
         let record = records[position]
@@ -80,7 +80,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     }
 
     /// Returns the target of an orphan without building its other values.
-    package func target(at position: Int) -> Target {
+    func target(at position: Int) -> Target {
         let record = records[position]
         return arena.withBytes(at: record.position, count: Int(record.pathLength)) {
             Target(unchecked: String(decoding: $0, as: UTF8.self))
@@ -88,10 +88,10 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     }
 
     /// Returns the stamp of an orphan without building its other values.
-    package func stamp(at position: Int) -> FileStamp { records[position].stamp }
+    func stamp(at position: Int) -> FileStamp { records[position].stamp }
 
     /// Returns the number of a source in this table. It is never 0, and differs between processes.
-    package static func hash(of source: SourceKey) -> UInt64 {
+    static func hash(of source: SourceKey) -> UInt64 {
         Swift.max(1, UInt64(bitPattern: Int64(source.hashValue)))
     }
 
@@ -99,7 +99,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     ///
     /// False is certain, and true is not. `digests` has the starts of digests, `sources` the hashes
     /// of sources.
-    package func mayHave(
+    func mayHave(
         at position: Int, digests: SortedHashes, sources: SortedHashes
     ) -> Bool {
         let record = records[position]

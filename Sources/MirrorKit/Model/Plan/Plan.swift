@@ -9,7 +9,7 @@ public struct Plan: Sendable {
     /// When the plan was made.
     public var now: Instant
     /// Whether the plan was narrowed to removals, so that it makes no request.
-    package private(set) var isOnlyRemovals = false
+    private(set) var isOnlyRemovals = false
     /// How many orphans stay, because the caller did not ask for their removal.
     public var orphansLeft: Int
     /// How many resources `--only` or `--skip` left out.
@@ -40,17 +40,17 @@ public struct Plan: Sendable {
     public var abandonedParts: [String] = []
 
     /// The sha256 of orphans that steps copy or move although no digest pins them, by target.
-    package var orphanBytes: [Target: Digest] = [:]
+    var orphanBytes: [Target: Digest] = [:]
 
     /// The device and the inode of the root's folder. `nil` means that there was no folder yet.
-    package var rootFolder: (device: UInt64, inode: UInt64)?
+    var rootFolder: (device: UInt64, inode: UInt64)?
     /// When the scan looked at its first file. `nil` means that code made the plan without a scan.
-    package var looked: ContinuousClock.Instant?
+    var looked: ContinuousClock.Instant?
 
     /// The index's state when the scan read the rows that the steps have.
     ///
     /// `nil` means that a run could change rows during the scan, so that they are read again.
-    package var rowsMark: Int?
+    var rowsMark: Int?
 
     /// Takes the parts of a plan.
     public init(
@@ -73,7 +73,7 @@ public struct Plan: Sendable {
     /// Whether a run without servers begins a step's transfer: only if all sources are files.
     ///
     /// A set begins as a whole or not at all, and without servers it does not begin.
-    package func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
+    func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
         guard let resource = resource(of: steps[position]),
             sets.set(of: position, in: self) == nil
         else { return false }
@@ -81,19 +81,19 @@ public struct Plan: Sendable {
     }
 
     /// Returns the owners of a step's target once the step is done.
-    package func owners(of step: Step) -> Owners {
+    func owners(of step: Step) -> Owners {
         if case .ownedTogether(let owners) = step.reason { return owners }
         return owners[step.target] ?? Owners(manifests[step.manifest].owner)
     }
 
     /// Whether a step's file is to be executable.
-    package func isExecutable(_ step: Step) -> Bool {
+    func isExecutable(_ step: Step) -> Bool {
         guard let resource = step.resource else { return false }
         return manifests[step.manifest].resources.isExecutable(at: resource)
     }
 
     /// Whether the server may name a step's file.
-    package func isNamedByServer(_ step: Step) -> Bool {
+    func isNamedByServer(_ step: Step) -> Bool {
         guard let resource = step.resource else { return false }
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }
@@ -294,7 +294,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// Applies a decision to a target.
-    package init(
+    init(
         target: Target, manifest: Int, resource: Int?, decision: Decision, size: Int64?
     ) {
         self.target = target
@@ -381,7 +381,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// The target whose row the step needs: the file that it copies or moves, or its own target.
-    package var rowTarget: Target {
+    var rowTarget: Target {
         switch means {
         case .copy(let source), .move(let source): source
         case .nothing, .adoption, .transfer, .removal: target
@@ -391,7 +391,7 @@ public struct Step: Sendable, Hashable {
     /// The stamp of the file at the target when the step was decided.
     ///
     /// `nil` means that the row has this stamp, or that no file was there.
-    package var seen: FileStamp? {
+    var seen: FileStamp? {
         switch existing {
         case .ours(let stamp, _), .foreign(let stamp, _), .drifted(let stamp): stamp
         case .nothing, .recorded, .obstacle: nil
@@ -399,7 +399,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// Whether the file stays as it is, and the step does nothing.
-    package var isKept: Bool { kind == .keep && means == .nothing }
+    var isKept: Bool { kind == .keep && means == .nothing }
 
     /// Whether the step is a transfer.
     public var needsNetwork: Bool {

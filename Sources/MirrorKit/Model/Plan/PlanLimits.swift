@@ -2,9 +2,9 @@
 ///
 /// An unknown size counts as 0 bytes. But if fewer bytes are free than must stay free, not even a
 /// file of unknown size fits.
-package struct SpaceDemand: Sendable, Hashable {
+struct SpaceDemand: Sendable, Hashable {
     /// The bytes to write, as far as sizes are known.
-    package var bytes: Int64 { staying.addingSaturated(passing) }
+    var bytes: Int64 { staying.addingSaturated(passing) }
     /// The bytes of files that stay.
     private var staying: Int64 = 0
     /// The bytes of the largest file that needs them only for a while.
@@ -14,10 +14,10 @@ package struct SpaceDemand: Sendable, Hashable {
     private var first: Target?
 
     /// A demand for no bytes.
-    package init() {}
+    init() {}
 
     /// Adds a file and the bytes that will be written for it. `nil` means an unknown size.
-    package mutating func add(_ bytes: Int64?, for target: @autoclosure () -> Target) {
+    mutating func add(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
         if first == nil { first = target() }
         files += 1
@@ -25,7 +25,7 @@ package struct SpaceDemand: Sendable, Hashable {
     }
 
     /// Adds a file that needs its bytes here only for a while. The largest such file counts.
-    package mutating func passThrough(_ bytes: Int64?, for target: @autoclosure () -> Target) {
+    mutating func passThrough(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
         if first == nil { first = target() }
         files += 1
@@ -38,7 +38,7 @@ package struct SpaceDemand: Sendable, Hashable {
     ///   - place: the file system, named by a folder on it.
     ///   - available: bytes that may still be written there.
     ///   - least: bytes that must stay free.
-    package func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
+    func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
         guard let first, available < bytes.addingSaturated(least) else { return nil }
         let others = files - 1
         let more = others > 0 ? " and \(Counted(others, "more file"))" : ""

@@ -4,19 +4,19 @@
 ///
 /// The order of the rules is that of `step(for:now:)`: obstacles, right files, files of the user,
 /// outdated files, and last missing files.
-package struct Reconciler: Sendable {
+struct Reconciler: Sendable {
     /// Whether every unpinned file is treated as due.
-    package var everythingIsDue = false
+    var everythingIsDue = false
     /// Targets that are treated as if no file were there.
-    package var refetched: Set<Target> = []
+    var refetched: Set<Target> = []
     /// Whether orphans are removed, and so may be renamed instead of copied.
-    package var prunes = false
+    var prunes = false
 
     /// Makes a reconciler that asks only about due files, and leaves orphans.
-    package init() {}
+    init() {}
 
     /// Returns the decision for a wanted resource.
-    package func step(for situation: Situation, now: Instant) -> Decision {
+    func step(for situation: Situation, now: Instant) -> Decision {
         switch situation.file {
         case .other(let kind):
             return Decision(
@@ -262,7 +262,7 @@ public final class Decision: Sendable {
     }
 
     /// The decision that nearly all steps of a first run share: no file is there, so it is fetched.
-    package static let plainFetch = Decision(
+    static let plainFetch = Decision(
         .fetch, .missing, means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing)
 
     /// Returns the same decision with another action, reason, means or file.

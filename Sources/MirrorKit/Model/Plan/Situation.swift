@@ -1,37 +1,37 @@
 /// Everything that decides the step of one wanted resource.
 ///
 /// A situation is made from the manifest, the index and one look at the tree. No server is asked.
-package struct Situation: Sendable {
+struct Situation: Sendable {
     /// The wanted resource.
-    package var resource: Resource
+    var resource: Resource
     /// The owner: the manifest's name, or the substitute for a manifest without a name.
-    package var owner: String
+    var owner: String
     /// The owners of the target once the step is done.
-    package var owners: Owners
+    var owners: Owners
     /// The keys of the resource's sources, in the order of the sources.
-    package var sources: [SourceKey]
+    var sources: [SourceKey]
     /// The index's row of the target. `nil` means that there is no row.
-    package var record: IndexRecord?
+    var record: IndexRecord?
     /// The file at the target.
-    package var file: LocalFile = .absent
+    var file: LocalFile = .absent
     /// Digests of the file, sha256 first. Empty if the file was not read.
     ///
     /// The scan reads a file whose stamp is not the record's, and one that the index does not know.
     /// It also reads one for which a digest of another algorithm is declared.
-    package var digests: [Digest] = []
+    var digests: [Digest] = []
     /// Whether the file had to be read and could not be read.
     ///
     /// The disk or the file's mode refused, or the file changed during the read.
-    package var isUnreadable = false
+    var isUnreadable = false
     /// The parts that the index knows for the target.
-    package var parts: [PartRecord] = []
+    var parts: [PartRecord] = []
     /// The target of an unchanged file of mirror's that has the pinned bytes, if there is one.
-    package var localSource: Target?
+    var localSource: Target?
     /// An unchanged orphan of the same manifest that has the bytes, if there is one.
-    package var orphan: IndexRecord?
+    var orphan: IndexRecord?
 
     /// Takes the wanted resource. By default there is no file, no row and no part.
-    package init(resource: Resource, owner: String, sources: [SourceKey]) {
+    init(resource: Resource, owner: String, sources: [SourceKey]) {
         self.resource = resource
         self.owner = owner
         owners = Owners(owner)
@@ -174,7 +174,7 @@ extension Situation {
     /// Whether all manifests that want the target own it already, in the version that they want.
     ///
     /// Then the other owners have agreed before.
-    package func isSettledAmongOwners(_ wanting: [String]) -> Bool {
+    func isSettledAmongOwners(_ wanting: [String]) -> Bool {
         guard let record, wanting.allSatisfy(record.owners.contains), resource.pin != nil else {
             return false
         }
@@ -204,7 +204,7 @@ public struct FileStamp: Sendable, Hashable {
 }
 
 /// The result of a look at a target.
-package enum LocalFile: Sendable, Hashable {
+enum LocalFile: Sendable, Hashable {
     /// No file.
     case absent
     /// A regular file.
@@ -241,7 +241,7 @@ public enum Freshness: Sendable, Hashable {
     }
 
     /// Decides whether a file is due; `freshUntil` is the time until which its answer is fresh.
-    package static func judge(
+    static func judge(
         _ refresh: Refresh, confirmedAt: Instant, freshUntil: Instant?, now: Instant
     ) -> Freshness {
         switch refresh {

@@ -59,26 +59,26 @@ public struct StepList: Sendable {
     /// Adds the step for a file that stays as it is.
     ///
     /// The resource must be pinned by one sha256 and have a size.
-    package mutating func appendPlainKeep(manifest: Int, resource: Int) {
+    mutating func appendPlainKeep(manifest: Int, resource: Int) {
         entries.append(StepSlot(.keep, resource, manifest: manifest))
         plainKeeps += 1
     }
 
     /// Adds the step that fetches a resource whole, because no file, row or part is there.
-    package mutating func appendPlainFetch(manifest: Int, resource: Int) {
+    mutating func appendPlainFetch(manifest: Int, resource: Int) {
         entries.append(StepSlot(.fetch, resource, manifest: manifest))
     }
 
     /// Sets the orphans that `appendRemoval` names by position. There must be none before.
-    package mutating func take(_ orphans: OrphanTable) { self.orphans = orphans }
+    mutating func take(_ orphans: OrphanTable) { self.orphans = orphans }
 
     /// Adds the step that removes an orphan.
-    package mutating func appendRemoval(ofOrphan position: Int) {
+    mutating func appendRemoval(ofOrphan position: Int) {
         entries.append(StepSlot(.removal, position))
     }
 
     /// Adds the steps of a list over the same manifests, and frees that list's storage on the way.
-    package mutating func append(contentsOf list: consuming StepList) {
+    mutating func append(contentsOf list: consuming StepList) {
         if isEmpty, orphans.isEmpty { return self = list }
         // Together the lists may have more owners than numbers, and orphans have their own
         // positions.
@@ -111,7 +111,7 @@ public struct StepList: Sendable {
     }
 
     /// Adds one step of a list over the same manifests.
-    package mutating func append(stepAt position: Int, of list: StepList) {
+    mutating func append(stepAt position: Int, of list: StepList) {
         let entry = list.entries[position]
         switch entry.kind {
         case .keep: plainKeeps += 1
@@ -126,7 +126,7 @@ public struct StepList: Sendable {
     }
 
     /// Replaces the step at a position.
-    package mutating func replace(at position: Int, with step: Step) {
+    mutating func replace(at position: Int, with step: Step) {
         let old = entries[position]
         switch old.kind {
         case .other: return others[Int(old.position)] = step
@@ -141,14 +141,14 @@ public struct StepList: Sendable {
     public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
 
     /// Whether the step at a position removes a file.
-    package func isRemoval(at position: Int) -> Bool {
+    func isRemoval(at position: Int) -> Bool {
         let entry = entries[position]
         return entry.kind == .removal
             || entry.kind == .other && others[Int(entry.position)].means == .removal
     }
 
     /// Whether the step at a position removes a file for lack of room.
-    package func isEviction(at position: Int) -> Bool {
+    func isEviction(at position: Int) -> Bool {
         let entry = entries[position]
         guard entry.kind == .other else { return false }
         let step = others[Int(entry.position)]
@@ -174,7 +174,7 @@ public struct StepList: Sendable {
     ///
     /// Returns nil for other steps. Most steps of a first run have this form, and this call builds
     /// none of these steps. The size is the declared one, in bytes.
-    package func plainFetch(at position: Int) -> (manifest: Int, resource: Int, size: Int64?)? {
+    func plainFetch(at position: Int) -> (manifest: Int, resource: Int, size: Int64?)? {
         let entry = entries[position]
         guard entry.kind == .fetch else { return nil }
         let resource = Int(entry.position)
@@ -188,7 +188,7 @@ public struct StepList: Sendable {
     }
 
     /// Returns the area of a resource's target without building the target.
-    package func area(ofResource resource: Int, in manifest: Int) -> Area {
+    func area(ofResource resource: Int, in manifest: Int) -> Area {
         tables[manifest].withPath(at: resource) {
             Target.area(ofPathBeginningWith: $0.first)
         }
@@ -214,7 +214,7 @@ public struct StepList: Sendable {
     }
 
     /// Returns the manifest and resource of a step. Returns nil if the target is no longer wanted.
-    package func resource(at position: Int) -> (manifest: Int, resource: Int)? {
+    func resource(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
         switch entry.kind {
         case .keep, .fetch: return (entry.manifest, Int(entry.position))
@@ -234,7 +234,7 @@ public struct StepList: Sendable {
     /// Returns the manifest and resource of a step that sends a request, without building it.
     ///
     /// Returns nil if the step sends no request.
-    package func request(at position: Int) -> (manifest: Int, resource: Int)? {
+    func request(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
         let asks =
             entry.kind == .fetch

@@ -41,14 +41,14 @@ public struct ProbeReport: Sendable, Hashable {
 
 extension ProbeReport {
     /// Records the head of a response to HEAD.
-    package mutating func take(head: ResponseHead, from url: SourceURL, at now: Instant) {
+    mutating func take(head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         size = head.single(.contentLength).flatMap { DecimalDigits.value(of: $0.utf8) }
         ranges = head.announcedRanges
     }
 
     /// Records the head of a response to a GET of the first byte.
-    package mutating func take(firstByte head: ResponseHead, from url: SourceURL, at now: Instant) {
+    mutating func take(firstByte head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         switch (head.status, head.contentRange) {
         case (206, .bytes(first: 0, last: 0, let total)):
@@ -97,7 +97,7 @@ extension ProbeReport {
     ///
     /// Some servers do not know HEAD or forbid it. Others send fewer header fields with HEAD than
     /// with the file (RFC 9110 §9.3.2).
-    package var needsFirstByte: Bool {
+    var needsFirstByte: Bool {
         if !isGood { return [400, 403, 404, 405, 500, 501].contains(status) }
         let hasNoValidator = validators.entityTag == nil && validators.lastModified == nil
         return size == nil || ranges == .unknown || hasNoValidator

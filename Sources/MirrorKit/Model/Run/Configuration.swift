@@ -42,12 +42,12 @@ extension Configuration {
     /// Memory and descriptors run out far below its upper bound.
     package static let counts = 1...(1 << 20)
     /// The range for the length of a wait, in seconds.
-    package static let seconds: ClosedRange<Int64> = 0...DurationText.longest
+    static let seconds: ClosedRange<Int64> = 0...DurationText.longest
     /// The range for numbers of bytes, and for spans in seconds that may reach beyond every clock.
-    package static let natural: ClosedRange<Int64> = 0...Int64.max
+    static let natural: ClosedRange<Int64> = 0...Int64.max
 
     /// Throws `MirrorError` with `usage` if the number is not nil and out of its range.
-    package static func check<Number: FixedWidthInteger>(
+    static func check<Number: FixedWidthInteger>(
         _ name: String, _ number: Number?, _ range: ClosedRange<Number>
     ) throws(MirrorError) {
         guard let number, !range.contains(number) else { return }
@@ -83,14 +83,14 @@ extension Configuration {
 
 extension TransferPermission {
     /// Throws `MirrorError` with `usage` if the budget is below 0 bytes.
-    package func validate() throws(MirrorError) {
+    func validate() throws(MirrorError) {
         try Configuration.check("permission.budget.bytes", budget?.bytes, Configuration.natural)
     }
 }
 
 extension DeleteLimit {
     /// Throws `MirrorError` with `usage` if the number is below 0 or the percentage not 0 to 100.
-    package func validate() throws(MirrorError) {
+    func validate() throws(MirrorError) {
         switch self {
         case .count(let most): try Configuration.check("deleteLimit", most, 0...Int.max)
         case .percent(let share): try Configuration.check("deleteLimit", share, 0...100)

@@ -165,7 +165,7 @@ extension MirrorError {
     /// The exit code for this error.
     ///
     /// A single error may be retryable though errors with its code are not in general.
-    package var exitCode: Int32 {
+    var exitCode: Int32 {
         let exit = code.exitCode
         return exit == 1 && isRetryable ? 69 : exit
     }

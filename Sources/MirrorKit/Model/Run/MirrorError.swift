@@ -138,7 +138,7 @@ extension MirrorError {
     }
 
     /// The file at a target changed, or is gone, since the plan was made.
-    package static func changedSincePlan(_ target: Target, isGone: Bool) -> MirrorError {
+    static func changedSincePlan(_ target: Target, isGone: Bool) -> MirrorError {
         let what = isGone ? "removed" : "changed"
         return MirrorError(
             .sourceChanged,

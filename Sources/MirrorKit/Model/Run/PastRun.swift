@@ -135,7 +135,7 @@ extension PastDecision {
     ///
     /// Returns nil for an event that ends no resource. Returns nil for a kept file too, because no
     /// decision was made about it.
-    package init?(_ event: Event.Body, failures: [PassingFailure], reason: Reason?) {
+    init?(_ event: Event.Body, failures: [PassingFailure], reason: Reason?) {
         switch event {
         case .done(let done) where done.outcome != .kept:
             self.init(
@@ -166,7 +166,7 @@ extension PastDecision {
     }
 
     /// Makes the decision about a resource that was not finished when the run ended.
-    package init(interrupted step: Step, failures: [PassingFailure]) {
+    init(interrupted step: Step, failures: [PassingFailure]) {
         self.init(
             target: step.target, step: step.kind, reason: step.reason.code,
             because: step.reason.because)

@@ -1,22 +1,22 @@
 /// A set of positions in a list, stored as one bit for each position up to the greatest.
-package struct PositionSet: Sendable {
+struct PositionSet: Sendable {
     private var words: [UInt64] = []
     /// How many positions are in the set.
-    package private(set) var count = 0
+    private(set) var count = 0
 
     /// An empty set.
-    package init() {}
+    init() {}
 
     /// Whether the set has no position.
-    package var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { count == 0 }
 
     /// Adds positions.
-    package mutating func insert(_ positions: some Sequence<Int>) {
+    mutating func insert(_ positions: some Sequence<Int>) {
         for position in positions { insert(position) }
     }
 
     /// Adds one position.
-    package mutating func insert(_ position: Int) {
+    mutating func insert(_ position: Int) {
         let word = position >> 6
         if word >= words.count {
             words += repeatElement(0, count: max(word + 1 - words.count, words.count))
@@ -28,7 +28,7 @@ package struct PositionSet: Sendable {
 
     /// Removes a position. Returns false if it was not in the set.
     @discardableResult
-    package mutating func remove(_ position: Int) -> Bool {
+    mutating func remove(_ position: Int) -> Bool {
         guard contains(position) else { return false }
         words[position >> 6] &= ~(UInt64(1) << UInt64(position & 63))
         count -= 1
@@ -36,15 +36,15 @@ package struct PositionSet: Sendable {
     }
 
     /// Whether a position is in the set.
-    package func contains(_ position: Int) -> Bool {
+    func contains(_ position: Int) -> Bool {
         position >> 6 < words.count && words[position >> 6] >> UInt64(position & 63) & 1 == 1
     }
 
     /// Removes all positions.
-    package mutating func removeAll() { self = PositionSet() }
+    mutating func removeAll() { self = PositionSet() }
 
     /// The positions in the set, ascending.
-    package var positions: [Int] {
+    var positions: [Int] {
         words.enumerated().flatMap { word, bits in
             (0..<64).filter { bits >> UInt64($0) & 1 == 1 }.map { word << 6 + $0 }
         }

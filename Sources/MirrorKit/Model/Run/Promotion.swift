@@ -2,29 +2,29 @@
 ///
 /// It is a class because many functions pass it on, and a copy would count a reference for each of
 /// its texts.
-package final class Promotion: Sendable {
+final class Promotion: Sendable {
     /// The target that the file is for.
-    package let target: Target
+    let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
-    package let content: Content
+    let content: Content
     /// The row that the promotion writes once the file has its final name.
     ///
     /// The row's stamp has the verified size. The promotion fills in the rest of the stamp.
-    package let record: IndexRecord
+    let record: IndexRecord
     /// The file at the target when the plan was made. Any other file there now is a conflict.
-    package let expected: ExpectedFile
+    let expected: ExpectedFile
     /// The modification time that the file gets, in seconds since the Unix epoch.
-    package let modified: Int64
+    let modified: Int64
     /// Whether the file gets the mode 0755 instead of 0644.
-    package let isExecutable: Bool
+    let isExecutable: Bool
     /// The treatment of bytes at the target that mirror did not put there.
-    package let onConflict: ConflictPolicy
+    let onConflict: ConflictPolicy
     /// The key under which the index remembers the name that the server chose.
     ///
     /// `nil` means that the manifest gives the name.
-    package let serverName: ServerNameKey?
+    let serverName: ServerNameKey?
 
-    package init(
+    init(
         target: Target, content: Content, record: IndexRecord, expected: ExpectedFile,
         modified: Int64, isExecutable: Bool, onConflict: ConflictPolicy,
         serverName: ServerNameKey? = nil
@@ -40,24 +40,24 @@ package final class Promotion: Sendable {
     }
 
     /// The orphan that the promotion renames to the target. `nil` for any other content.
-    package var renamedOrphan: Target? {
+    var renamedOrphan: Target? {
         if case .move(let orphan) = content { orphan } else { nil }
     }
 
     /// The number of bytes that wait in memory for the promotion.
-    package var bytesInMemory: Int {
+    var bytesInMemory: Int {
         if case .memory(let bytes) = content { return bytes.count }
         return 0
     }
 
     /// Returns the row with the stamp that the file has at its final name.
-    package func record(stamp: FileStamp) -> IndexRecord {
+    func record(stamp: FileStamp) -> IndexRecord {
         var record = record
         record.stamp = stamp
         return record
     }
 
-    package enum Content: Sendable, Hashable {
+    enum Content: Sendable, Hashable {
         case memory([UInt8])
         /// A part: its file name in `tmp/`, and its stamp when its bytes were verified.
         case part(String, FileStamp)
@@ -72,7 +72,7 @@ package final class Promotion: Sendable {
         case move(of: Target)
     }
 
-    package enum ExpectedFile: Sendable, Hashable {
+    enum ExpectedFile: Sendable, Hashable {
         case nothing
         /// The version that mirror put there, by the index, with the file's stamp as last seen.
         case ours(FileStamp)
@@ -82,7 +82,7 @@ package final class Promotion: Sendable {
 }
 
 /// How a promotion ended.
-package enum PromotionResult: Sendable {
+enum PromotionResult: Sendable {
     /// The file has its final name, on the disk and in the index, with this stamp.
     ///
     /// `conflict` is the conflict copy of the file that was at the target, if there is one.
@@ -94,27 +94,27 @@ package enum PromotionResult: Sendable {
 /// A row for a file that stays as it is.
 ///
 /// It is a class because many functions pass it on.
-package final class Confirmed: Sendable {
+final class Confirmed: Sendable {
     /// The row to write. If the source only confirmed the file, the row that the index has.
     private let row: IndexRecord
     /// When the source confirmed the file, and until when its answer is fresh.
     ///
     /// `nil` means that the row changes in more than these times.
-    package let again: (at: Instant, freshUntil: Instant?)?
+    let again: (at: Instant, freshUntil: Instant?)?
     /// Whether the file was found with the wanted bytes, and so gets a row of them now.
-    package let isAdoption: Bool
+    let isAdoption: Bool
     /// Whether another program rewrote or touched the file, which still holds the same bytes.
     let isRewritten: Bool
     /// The file's new permissions. `nil` means that they stay as they are.
-    package let mode: UInt32?
+    let mode: UInt32?
     /// The key under which the index remembers the name that the server chose.
     ///
     /// `nil` means that the manifest gives the name, or that the row changes in times only.
-    package let serverName: ServerNameKey?
+    let serverName: ServerNameKey?
     /// The file's stamp when the plan was made. `nil` means that `row` has this stamp.
     private let planned: FileStamp?
 
-    package init(
+    init(
         _ row: IndexRecord, again: (at: Instant, freshUntil: Instant?)? = nil,
         isAdoption: Bool = false, isRewritten: Bool = false, mode: UInt32? = nil,
         serverName: ServerNameKey? = nil, planned: FileStamp? = nil
@@ -132,23 +132,23 @@ package final class Confirmed: Sendable {
     ///
     /// The file may change or vanish while the run asks its source. For an edited file this is the
     /// planned stamp, because the row has another stamp.
-    package var seen: FileStamp { planned ?? row.stamp }
+    var seen: FileStamp { planned ?? row.stamp }
 
     /// Whether the row changes in its times only, and stays fresh at least as long as before.
     ///
     /// If a crash loses such a change, the next run asks the source again, no later than it would
     /// have.
-    package var isRepetition: Bool {
+    var isRepetition: Bool {
         guard let again else { return false }
         guard let earlier = row.freshUntil else { return true }
         return again.freshUntil.map { $0 >= earlier } ?? false
     }
 
     /// Whether another program wrote the file, so that it is flushed before its row is written.
-    package var isOfOthers: Bool { isAdoption || isRewritten }
+    var isOfOthers: Bool { isAdoption || isRewritten }
 
     /// The row to write, with the times of the last confirmation.
-    package var record: IndexRecord {
+    var record: IndexRecord {
         guard let again else { return row }
         var record = row
         record.confirmedAt = again.at
@@ -157,21 +157,21 @@ package final class Confirmed: Sendable {
     }
 
     /// The target.
-    package var target: Target { row.target }
+    var target: Target { row.target }
 }
 
 /// A file that a run is to remove.
-package final class Removal: Sendable {
+final class Removal: Sendable {
     /// The target of the file.
-    package let target: Target
+    let target: Target
     /// The file's stamp when the removal was decided.
     ///
     /// If the file now has another stamp, or this is nil, the promotion compares the bytes with the
     /// row.
-    package let stamp: FileStamp?
+    let stamp: FileStamp?
 
     /// Takes the target of the file and its stamp.
-    package init(target: Target, stamp: FileStamp?) {
+    init(target: Target, stamp: FileStamp?) {
         self.target = target
         self.stamp = stamp
     }
@@ -233,17 +233,17 @@ extension Step {
 /// All that one set promotes: files that get their final names, and orphans that are removed.
 ///
 /// The promotion carries out all of these changes under one journal, or leaves the tree as it is.
-package final class SetContents: Sendable {
+final class SetContents: Sendable {
     /// The set's number in the plan.
-    package let number: Int
+    let number: Int
     /// The set.
-    package let set: AtomicSets.Entry
+    let set: AtomicSets.Entry
     /// The files, each with the position of its step, in the order of their targets.
-    package let promotions: [(position: Int, promotion: Promotion)]
+    let promotions: [(position: Int, promotion: Promotion)]
     /// The orphans, each with its step's position. `nil` means that another step takes the bytes.
-    package let removals: [(position: Int?, removal: Removal)]
+    let removals: [(position: Int?, removal: Removal)]
 
-    package init(
+    init(
         number: Int, set: AtomicSets.Entry, promotions: [(position: Int, promotion: Promotion)],
         removals: [(position: Int?, removal: Removal)]
     ) {
@@ -254,17 +254,17 @@ package final class SetContents: Sendable {
     }
 
     /// The files that the set replaces or removes. None of them may have a reader at the promotion.
-    package var targets: [Target] {
+    var targets: [Target] {
         promotions.map(\.promotion.target) + removals.map(\.removal.target)
     }
 
     /// How often a set waits for files that are read, before it is left to the next run.
     ///
     /// Without a limit the set would wait for ever for a file that always has a reader.
-    package static let mostAttempts = 1000
+    static let mostAttempts = 1000
 
     /// Returns the result of a promotion that one file, the error's target, kept from beginning.
-    package func left(because error: MirrorError) -> SetResult {
+    func left(because error: MirrorError) -> SetResult {
         let position =
             promotions.first { $0.promotion.target == error.target }?.position
             ?? removals.first { $0.removal.target == error.target }?.position
@@ -272,14 +272,14 @@ package final class SetContents: Sendable {
     }
 
     /// Returns the result of a promotion that was refused before it began.
-    package func refused(_ error: MirrorError) -> SetResult {
+    func refused(_ error: MirrorError) -> SetResult {
         let positions = promotions.map(\.position) + removals.compactMap(\.position)
         return .left(Dictionary(uniqueKeysWithValues: positions.map { ($0, error) }))
     }
 }
 
 /// How the promotion of a set ended.
-package indirect enum SetResult: Sendable {
+indirect enum SetResult: Sendable {
     /// The tree is as it was. The errors say why, by the positions of their steps.
     case left([Int: MirrorError])
     /// The promotion began, and the error stopped it. The next run carries the journal out.
@@ -288,18 +288,18 @@ package indirect enum SetResult: Sendable {
     case promoted(Promoted)
 
     /// How the steps of a promoted set ended, by their positions.
-    package struct Promoted: Sendable {
+    struct Promoted: Sendable {
         /// How the promotion of each file ended.
-        package var files: [Int: PromotionResult]
+        var files: [Int: PromotionResult]
         /// Why orphans that should have been removed stayed.
-        package var stayed: [Int: MirrorError]
-        package var way: Event.SetEnd.Way
+        var stayed: [Int: MirrorError]
+        var way: Event.SetEnd.Way
         /// Paths of files that other programs changed during the promotion.
         ///
         /// These files did not get their own names back, because the names were taken.
-        package var kept: [String]
+        var kept: [String]
 
-        package init(
+        init(
             files: [Int: PromotionResult], stayed: [Int: MirrorError] = [:],
             way: Event.SetEnd.Way, kept: [String] = []
         ) {

@@ -4,13 +4,13 @@
 /// their declarations do not contradict each other. The first step of a group sends the request,
 /// and the others take the bytes from its target. Hashes of the requests find the candidates first:
 /// nearly every step of a long plan has its own request.
-package struct RequestSharing: Sendable {
+struct RequestSharing: Sendable {
     /// The steps that wait for another step's request, by that step; as positions in the plan.
-    package private(set) var followers: [Int: [Int]] = [:]
+    private(set) var followers: [Int: [Int]] = [:]
     /// The steps that send a request, in the order of the plan.
-    package private(set) var leaders: [Int] = []
+    private(set) var leaders: [Int] = []
 
-    package init(_ plan: Plan) {
+    init(_ plan: Plan) {
         var known = RepeatedHashes(expecting: 0)
         for position in plan.steps.notable {
             guard let hash = RequestSharing.hash(ofStepAt: position, in: plan) else {

@@ -12,7 +12,7 @@
 ///           ─ remove ─► removed ─ tell
 ///
 /// Every step for a wanted target ends once: done, failed, interrupted or left out.
-package final class RunMachine {
+final class RunMachine {
     private(set) var steps: StepFlow
     /// The steps of this phase that have not begun.
     private var queue = StepQueue()
@@ -39,7 +39,7 @@ package final class RunMachine {
     private enum Phase { case waiting, local, evicting, transferring, removing, looking, over }
 
     /// Makes a run that waits for `ready`.
-    package init(_ plan: Plan, rules: RunRules) {
+    init(_ plan: Plan, rules: RunRules) {
         steps = StepFlow(plan, rules: rules)
         deadline = rules.deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
@@ -48,29 +48,29 @@ package final class RunMachine {
     private var now: Int64 { steps.book.now.elapsed }
 
     /// Whether the last step has ended.
-    package var isOver: Bool { phase == .over }
+    var isOver: Bool { phase == .over }
 
     /// Whether all steps have ended, and the run waits for a look at the files that the plan keeps.
-    package var awaitsLook: Bool { phase == .looking }
+    var awaitsLook: Bool { phase == .looking }
 
     /// Whether the run has left the phase of the steps that need no server.
     var hasBegun: Bool { phase != .waiting && phase != .local }
 
     /// Whether a cause ended the run early.
-    package var isEnding: Bool { steps.book.isEnding }
+    var isEnding: Bool { steps.book.isEnding }
 
     /// The run's bytes and transfers so far, and those that are left.
-    package var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
+    var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
 
     /// Moves the actions to carry out, in their order, into `actions`.
     ///
     /// The array that `actions` had is used again for the next actions.
-    package func takeActions(into actions: inout [RunAction]) {
+    func takeActions(into actions: inout [RunAction]) {
         steps.book.takeActions(into: &actions)
     }
 
     /// Handles one input.
-    package func take(_ input: RunInput, at moment: RunMoment) {
+    func take(_ input: RunInput, at moment: RunMoment) {
         steps.book.now = moment
         guard !isOver else { return }
         if hasToLeaveOut { leaveOutWhatWaits() }
@@ -106,14 +106,14 @@ package final class RunMachine {
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
-    package var interrupted: [Target] {
+    var interrupted: [Target] {
         steps.book.accounts.interrupted.map { plan.steps.target(at: $0) }
     }
 
     /// Returns the run's totals once the run is over.
     ///
     /// - Parameter parts: how many bytes of each interrupted transfer's part a later run can use.
-    package func close(parts: [Int64], at elapsed: Int64) -> Summary {
+    func close(parts: [Int64], at elapsed: Int64) -> Summary {
         steps.book.accounts.counts.enterParts(parts)
         let counts = steps.book.accounts.counts
         var error: MirrorError?
@@ -356,7 +356,7 @@ extension RunMachine {
     private var isGraceOver: Bool { graceEnd.map { now >= $0 } ?? false }
 
     /// Milliseconds until the next timer. `nil` means that only a message can wake the run.
-    package var wait: Int64? {
+    var wait: Int64? {
         if isOver || hasToLeaveOut { return 0 }
         let next = ending == nil ? deadline : graceEnd
         return next.map { max(0, $0 - now) }

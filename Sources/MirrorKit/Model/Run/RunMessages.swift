@@ -1,5 +1,5 @@
 /// Inputs of a run: results of its actions, and requests of the caller that steers it.
-package enum RunInput: Sendable {
+enum RunInput: Sendable {
     /// Steps may begin: the limits hold and the index is open.
     case ready
     /// The transfers find room on the disk only after the plan's evictions; comes before `ready`.
@@ -62,7 +62,7 @@ package enum RunInput: Sendable {
 }
 
 /// An action that a run asks of its driver.
-package enum RunAction: Sendable {
+enum RunAction: Sendable {
     /// Send an event.
     case tell(Event.Body)
     /// Read rows; `found` follows.
@@ -106,17 +106,17 @@ package enum RunAction: Sendable {
 }
 
 /// A request to read a row for a step.
-package struct RowWish: Sendable {
+struct RowWish: Sendable {
     /// The position of the step.
-    package let position: Int
+    let position: Int
     /// The target of the row. For a step that copies or moves a file, this is the file's target.
-    package let target: Target
+    let target: Target
     /// What the plan knows of the row.
-    package var planned = PlannedRow.unread
+    var planned = PlannedRow.unread
 }
 
 /// A target's row when the plan was made.
-package enum PlannedRow: Sendable {
+enum PlannedRow: Sendable {
     /// The plan does not know the row.
     case unread
     /// The index had no row of the target.
@@ -126,33 +126,33 @@ package enum PlannedRow: Sendable {
 }
 
 /// The index's row for a step.
-package struct KnownRow: Sendable {
+struct KnownRow: Sendable {
     /// The position of the step.
-    package let position: Int
+    let position: Int
     /// The row. `nil` means that the index has no row of the target.
-    package let row: IndexRecord?
+    let row: IndexRecord?
 
     /// Takes a step and its row.
-    package init(_ position: Int, _ row: IndexRecord?) {
+    init(_ position: Int, _ row: IndexRecord?) {
         self.position = position
         self.row = row
     }
 }
 
 /// A transfer for the loop.
-package struct Submission: Sendable {
+struct Submission: Sendable {
     /// The position of the step.
-    package let position: Int
+    let position: Int
     /// The step to carry out.
-    package let step: Step
+    let step: Step
     /// The media type of the version at the target, where known.
-    package let storedMediaType: String?
+    let storedMediaType: String?
     /// Whether the bytes go into a part, however few they are, because they must outlive the run.
     ///
     /// True for a step of a set, because this run may not promote the set.
-    package let keepsPart: Bool
+    let keepsPart: Bool
     /// Whether the transfer goes on when the budget is spent. False in a run without a budget.
-    package let isUrgent: Bool
+    let isUrgent: Bool
 
     init(
         _ position: Int, _ step: Step, _ storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
@@ -166,7 +166,7 @@ package struct Submission: Sendable {
 }
 
 /// The cause that ends a run early.
-package enum RunEnding: Sendable {
+enum RunEnding: Sendable {
     /// A limit was reached, or an error leaves no step that can succeed.
     case error(MirrorError)
     /// The caller interrupted the run, which ends with this exit code.
@@ -176,44 +176,38 @@ package enum RunEnding: Sendable {
 }
 
 /// The rules that a run follows.
-package struct RunRules: Sendable {
+struct RunRules: Sendable {
     /// Whether the run makes no requests.
-    package var isOffline = false
+    var isOffline = false
     /// Whether the run succeeds although good files could not be confirmed.
-    package var acceptsStale = false
+    var acceptsStale = false
     /// Seconds since the last confirmation after which `acceptsStale` accepts a file no more.
     ///
     /// `nil` means no limit.
-    package var longestStale: Int64?
+    var longestStale: Int64?
     /// Whether the first failure of a resource that is not optional ends the run.
-    package var stopsAtFirstFailure = false
+    var stopsAtFirstFailure = false
     /// Seconds after which the run ends. `nil` means no limit.
-    package var deadline: Int64?
+    var deadline: Int64?
     /// Whether the run spends a budget of bytes.
-    package var hasBudget = false
+    var hasBudget = false
     /// Whether the run looks at kept files only when all else has ended, and reports them then.
-    package var looksAtKeptLast = false
+    var looksAtKeptLast = false
     /// The treatment of bytes at a target that mirror did not put there.
-    package var onConflict = ConflictPolicy.rename
+    var onConflict = ConflictPolicy.rename
     /// Targets that the run does not fetch until a user resumes them.
-    package var paused = PausedTargets()
+    var paused = PausedTargets()
     /// How many transfers the loop should know at once.
-    package var window = 1024
+    var window = 1024
 
     /// The defaults.
-    package init() {}
+    init() {}
 }
 
 /// A moment of a run, on two clocks.
-package struct RunMoment: Sendable {
+struct RunMoment: Sendable {
     /// Milliseconds since the beginning of the work that the run is part of. It never goes back.
-    package var elapsed: Int64
+    var elapsed: Int64
     /// The time of day.
-    package var time: Instant
-
-    /// Takes both clocks.
-    package init(elapsed: Int64, time: Instant) {
-        self.elapsed = elapsed
-        self.time = time
-    }
+    var time: Instant
 }

@@ -161,7 +161,7 @@ public struct RunTotals: Sendable, Hashable {
 
 extension RunTotals {
     /// Writes the totals as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         json.member("transfers", transfers)
         json.member("ended", ended)
         json.member("failed", failed)
@@ -178,7 +178,7 @@ extension Step {
     ///
     /// 0 if the server most likely confirms the version that is there. `nil` means that the size of
     /// the file is not known.
-    package var expectedBytes: Int64? {
+    var expectedBytes: Int64? {
         if let size { return max(0, size - reusableBytes) }
         return expectsConfirmation ? 0 : nil
     }
@@ -189,7 +189,7 @@ extension Step {
 
 extension StepList {
     /// The body bytes that the transfer of the step at `position` is expected to bring.
-    package func expectedBytes(at position: Int) -> Int64? {
+    func expectedBytes(at position: Int) -> Int64? {
         guard let fetch = plainFetch(at: position) else { return self[position].expectedBytes }
         return fetch.size
     }

@@ -1,13 +1,13 @@
 /// The key under which the index remembers the name that a server chose for a file.
 ///
 /// It is a class to keep promotions small, because most of them have no such key.
-package final class ServerNameKey: Sendable {
+final class ServerNameKey: Sendable {
     /// The manifest's name.
-    package let owner: String
+    let owner: String
     /// The folder that the manifest puts the file in.
-    package let folder: String
+    let folder: String
     /// The resource's primary source.
-    package let source: SourceURL
+    let source: SourceURL
 
     init(owner: String, folder: String, source: SourceURL) {
         self.owner = owner
@@ -18,14 +18,14 @@ package final class ServerNameKey: Sendable {
 
 extension Manifest {
     /// Returns the key for the name that a server chooses for a resource of this manifest.
-    package func serverNameKey(of resource: Resource) -> ServerNameKey {
+    func serverNameKey(of resource: Resource) -> ServerNameKey {
         ServerNameKey(owner: owner, folder: resource.target.folder, source: resource.primary.url)
     }
 }
 
 extension Plan {
     /// Returns the key for the name of a step's file. Returns nil if the manifest gives the name.
-    package func serverNameKey(of step: Step) -> ServerNameKey? {
+    func serverNameKey(of step: Step) -> ServerNameKey? {
         guard isNamedByServer(step), let resource = resource(of: step) else { return nil }
         return manifests[step.manifest].serverNameKey(of: resource)
     }
@@ -36,7 +36,7 @@ extension Plan {
     ///
     /// Throws `MirrorError` with `nameMissing` if neither gives a name, and with `obstructed` if
     /// the suggested name cannot be a target.
-    package func targetNamed(
+    func targetNamed(
         by body: ReceivedBody, for step: Step
     ) throws(MirrorError) -> Target {
         guard let url = resource(of: step)?.primary.url else { return step.target }

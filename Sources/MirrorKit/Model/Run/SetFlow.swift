@@ -403,7 +403,7 @@ public enum SetFailure: Sendable, Hashable {
     public var because: String { because { $0.rfc3339 } }
 
     /// Returns the sentence that says why; `write` makes the text of an instant.
-    package func because(_ write: (Instant) -> String) -> String {
+    func because(_ write: (Instant) -> String) -> String {
         switch self {
         case .failed(let error): error.message
         case .stale(let target): "\(target): no source could be reached"

@@ -1,5 +1,5 @@
 /// What follows for a step from its bytes, or from a response about them.
-package enum Settlement: Sendable {
+enum Settlement: Sendable {
     /// The bytes get their final name. Then the step ends as the event says.
     case promote(Promotion, Event.Done)
     /// The file stays and its row changes. Then the step ends as the event says.

@@ -135,7 +135,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters a resource that ended as it should.
-    package mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
+    mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
         let outcome = done.outcome
         count(outcome)
         let isPromotion: Bool
@@ -165,7 +165,7 @@ package struct SummaryCounts: Sendable {
     mutating func enterLeftOut(_ count: Int) { self.count(.skipped, count) }
 
     /// Enters a resource that failed.
-    package mutating func enter(_ failed: Event.Failed) {
+    mutating func enter(_ failed: Event.Failed) {
         count(.failed)
         if failed.isOptional {
             others.failedOptional += 1
@@ -215,7 +215,7 @@ package struct SummaryCounts: Sendable {
     ///   - exit: an exit code that overrides all others, as after a signal. `nil` means that there
     ///     is none.
     ///   - seconds: how long the run took.
-    package func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
+    func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
         var summary = summary
         summary.error = error
         summary.seconds = seconds
@@ -266,7 +266,7 @@ extension Summary {
 
 extension Outcome {
     /// The name of the summary's JSON member that counts this outcome.
-    package var summaryKey: String {
+    var summaryKey: String {
         switch self {
         case .notModified: "revalidated"
         case .conflict: "conflicts"

@@ -1,5 +1,5 @@
 /// A report of a running transfer.
-package enum TransferEvent: Sendable {
+enum TransferEvent: Sendable {
     /// The transfer is about to send a request or to read a source file. This comes once a job.
     case started(source: String, size: Int64?, offset: Int64)
     /// The bytes on disk or in memory so far. This comes at most twice a second.
@@ -17,7 +17,7 @@ package enum TransferEvent: Sendable {
 }
 
 /// How a transfer ended.
-package enum TransferResult: Sendable {
+enum TransferResult: Sendable {
     /// All bytes are here and match what was expected.
     case received(ReceivedBody)
     /// The source confirmed the local version.
@@ -41,11 +41,11 @@ extension TransferResult {
 /// The cost of a transfer.
 package struct TransferCost: Sendable, Hashable {
     /// Requests made, redirects and retries included.
-    package var requests = 0
+    var requests = 0
     /// Body bytes that arrived.
-    package var bytesReceived: Int64 = 0
+    var bytesReceived: Int64 = 0
     /// Bytes of the part that were not fetched again.
-    package var bytesReused: Int64 = 0
+    var bytesReused: Int64 = 0
 
     /// Takes all values, by default those of a transfer that has done nothing.
     package init(requests: Int = 0, bytesReceived: Int64 = 0, bytesReused: Int64 = 0) {
@@ -58,19 +58,19 @@ package struct TransferCost: Sendable, Hashable {
 /// A complete body with the right size and digests.
 ///
 /// It is a class, because the loop, the run and the promotion pass it on.
-package final class ReceivedBody: Sendable {
+final class ReceivedBody: Sendable {
     /// The bytes: in memory if they were never written to the disk, else in a complete part.
-    package let content: Promotion.Content
-    package let size: Int64
-    package let sha256: Digest
+    let content: Promotion.Content
+    let size: Int64
+    let sha256: Digest
     /// The strongest declared digest of another algorithm; the bytes have this digest.
-    package let otherDigest: Digest?
-    package let verified: Verification
-    package let answer: Answer
-    package let cost: TransferCost
+    let otherDigest: Digest?
+    let verified: Verification
+    let answer: Answer
+    let cost: TransferCost
 
     /// Takes the body's place, its digests, and the response's facts.
-    package init(
+    init(
         content: Promotion.Content, size: Int64, sha256: Digest, otherDigest: Digest?,
         verified: Verification,
         answer: Answer, cost: TransferCost

@@ -364,7 +364,7 @@ extension Plan {
     ///   - deferral: why resources that are not urgent may not be fetched. `nil` means that they
     ///     may.
     ///   - aside: targets that no run may fetch until a user resumes them.
-    package func deferral(
+    func deferral(
         of positions: [Int], _ deferral: Deferral?, aside: PausedTargets
     ) -> Deferral? {
         if !aside.isEmpty,

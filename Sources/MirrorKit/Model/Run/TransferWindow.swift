@@ -105,7 +105,7 @@ struct TransferWindow: Sendable {
 /// the loop knows a window of the jobs, in which each host with jobs left has a share. A host that
 /// does not answer fills its own share only. A transfer that has waited for a retry once does not
 /// count. So thousands of transfers can wait at the same time.
-package struct JobFeed: Sendable {
+struct JobFeed: Sendable {
     private struct Level {
         let priority: Int32
         var queues: [(host: Int, positions: [Int], next: Int)] = []
@@ -146,7 +146,7 @@ package struct JobFeed: Sendable {
     private var delayed = PositionSet()
 
     /// How many transfers have not been taken.
-    package private(set) var count = 0
+    private(set) var count = 0
 
     /// How many transfers may wait for a retry beside the window.
     static let mostDelayed = 4096
@@ -154,7 +154,7 @@ package struct JobFeed: Sendable {
     /// Takes positions in the order of their plan, with their priorities and hosts.
     ///
     /// - Parameter window: how many transfers the loop should know at once.
-    package init(
+    init(
         _ entries: some Sequence<(position: Int, priority: Int32, host: Host)> =
             EmptyCollection<(position: Int, priority: Int32, host: Host)>(), window: Int = 256
     ) {
@@ -164,7 +164,7 @@ package struct JobFeed: Sendable {
     }
 
     /// Adds positions, which take their turns with the positions that are left.
-    package mutating func add(
+    mutating func add(
         _ entries: some Sequence<(position: Int, priority: Int32, host: Host)>
     ) {
         var added: [Level] = []
@@ -205,7 +205,7 @@ package struct JobFeed: Sendable {
     /// Takes the next transfers for the loop, up to a limit.
     ///
     /// The caller reports each of them with `ended`, even if it never began.
-    package mutating func take(atMost limit: Int = .max) -> [Int] {
+    mutating func take(atMost limit: Int = .max) -> [Int] {
         var taken: [Int] = []
         for level in levels.indices.reversed() {
             var passed = 0
@@ -260,7 +260,7 @@ package struct JobFeed: Sendable {
     }
 
     /// Notes that the loop is done with a transfer. Returns whether more should be taken.
-    package mutating func ended(_ position: Int) -> Bool {
+    mutating func ended(_ position: Int) -> Bool {
         if let host = known.removeValue(forKey: position) {
             change(host, known: -1)
         } else {

@@ -1,7 +1,7 @@
 /// Base64 with its padding (RFC 4648 §4).
-package enum Base64 {
+enum Base64 {
     /// Encodes bytes as text.
-    package static func encode(_ bytes: [UInt8]) -> String {
+    static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = Array(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []
@@ -17,7 +17,7 @@ package enum Base64 {
     }
 
     /// Decodes whole groups of four with canonical padding. Returns nil for other text.
-    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var bytes: [UInt8] = []
         var bits: UInt32 = 0
@@ -58,9 +58,9 @@ package enum Base64 {
 }
 
 /// Percent-encoding of bytes in URLs (RFC 3986 §2.1).
-package enum PercentEncoding {
+enum PercentEncoding {
     /// Decodes each `%XX`. A `%` without two digits stays.
-    package static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var at = text.startIndex

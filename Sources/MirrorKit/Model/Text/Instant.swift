@@ -46,18 +46,18 @@ public struct Instant: Sendable, Hashable, Comparable {
 ///
 /// The conversion is that of "chrono-Compatible Low-Level Date Algorithms" (H. Hinnant, 2021): it
 /// counts days in eras of 400 years that begin on 1 March.
-package struct CivilTime: Sendable, Hashable {
+struct CivilTime: Sendable, Hashable {
     /// The year; 0 is 1 BC.
     var year: Int64
     /// The month, 1 … 12.
-    package var month: Int64
+    var month: Int64
     /// The day of the month, 1 … 31.
-    package var day: Int64
+    var day: Int64
     /// Seconds since midnight, 0 … 86399.
     var secondOfDay: Int64
 
     /// Makes the date and time of an instant, in whole seconds.
-    package init(_ instant: Instant) {
+    init(_ instant: Instant) {
         let seconds = instant.seconds
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
         secondOfDay = seconds - days * 86400
@@ -74,7 +74,7 @@ package struct CivilTime: Sendable, Hashable {
     }
 
     /// Makes a date and time from its fields. Returns nil if the calendar has no such date or time.
-    package init?(year: Int64, month: Int64, day: Int64, secondOfDay: Int64 = 0) {
+    init?(year: Int64, month: Int64, day: Int64, secondOfDay: Int64 = 0) {
         guard (1...12).contains(month),
             (1...CivilTime.length(ofMonth: month, year: year)).contains(day),
             (0..<86400).contains(secondOfDay)
@@ -83,7 +83,7 @@ package struct CivilTime: Sendable, Hashable {
     }
 
     /// Seconds since 1970-01-01T00:00:00Z.
-    package var seconds: Int64 {
+    var seconds: Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400
@@ -111,7 +111,7 @@ package struct CivilTime: Sendable, Hashable {
     }
 
     /// Hour, minute and second of the day.
-    package var time: (hour: Int64, minute: Int64, second: Int64) {
+    var time: (hour: Int64, minute: Int64, second: Int64) {
         (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
     }
 }
@@ -156,7 +156,7 @@ extension Instant {
     }
 
     /// Reads an instant as `rfc3339` writes it, with or without a fraction. Returns nil otherwise.
-    package init?(rfc3339 text: String) {
+    init?(rfc3339 text: String) {
         let fields = text.split(omittingEmptySubsequences: false) { "-T:.Z".contains($0) }
         guard text.utf8.count >= 20, text.hasSuffix("Z"), (7...8).contains(fields.count),
             fields.dropLast().allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39) ~= $0 } })
@@ -272,12 +272,12 @@ public struct LocalOffset: Sendable {
     }
 
     /// Returns the minute of the local day, 0 … 1439, at an instant.
-    package func minute(of instant: Instant) -> Int { Int(civil(instant).secondOfDay / 60) }
+    func minute(of instant: Instant) -> Int { Int(civil(instant).secondOfDay / 60) }
 
     /// Returns the instant of a local date and time.
     ///
     /// If a change of the clocks skips the time, the result is an hour later.
-    package func instant(of civil: CivilTime) -> Instant {
+    func instant(of civil: CivilTime) -> Instant {
         let local = Instant(seconds: civil.seconds)
         // The offset depends on the instant that is sought, so a first guess finds the offset.
         let near = local.advanced(bySeconds: -seconds(local))
@@ -287,7 +287,7 @@ public struct LocalOffset: Sendable {
     /// Returns the first instant after another at which the local day is `minute` minutes old.
     ///
     /// - Parameter minute: minutes since midnight, 0 … 1440.
-    package func next(minute: Int, after instant: Instant) -> Instant {
+    func next(minute: Int, after instant: Instant) -> Instant {
         var day = civil(instant)
         day.secondOfDay = 0
         let midnight = day.seconds
@@ -303,7 +303,7 @@ public struct LocalOffset: Sendable {
 /// A length of time as people write it: `90s`, `15m`, `6h`, `1d`, `2w`.
 package struct DurationText: Sendable, Hashable, CustomStringConvertible {
     /// The longest time in seconds: 100,000 years, so that sums in milliseconds fit into an Int64.
-    package static let longest: Int64 = 3_155_760_000_000
+    static let longest: Int64 = 3_155_760_000_000
 
     /// The length in seconds.
     package let seconds: Int64

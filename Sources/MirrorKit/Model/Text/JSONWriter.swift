@@ -24,7 +24,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Drops the bytes written so far and keeps their memory for the next document.
-    package mutating func clear() { bytes.removeAll(keepingCapacity: true) }
+    mutating func clear() { bytes.removeAll(keepingCapacity: true) }
 
     /// Writes an object. `members` writes its members.
     public mutating func object(_ members: (inout JSONWriter) -> Void) {

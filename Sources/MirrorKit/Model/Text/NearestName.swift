@@ -54,7 +54,7 @@ extension NearestName {
     /// - Parameters:
     ///   - asked: sets of tags. The sentence names the first unknown tag of the first set with one.
     ///   - known: every tag of the manifests.
-    package static func sentence(
+    static func sentence(
         asked: [Set<String>], known: Set<String>
     ) -> String? {
         for tags in asked {

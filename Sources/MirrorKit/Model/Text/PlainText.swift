@@ -1,10 +1,10 @@
 /// Text that needs no escapes in JSON.
-package enum PlainText {
+enum PlainText {
     /// Returns the offset of the first byte from `start` on that is special or not ASCII.
     ///
     /// A quote, a backslash and a control character are special. Returns `text.count` if there is
     /// no such byte.
-    package static func end(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    static func end(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var end = start
         while end + TextWord.size <= text.count {
             let word = TextWord(text, at: end)

@@ -71,7 +71,7 @@ extension String {
     ///
     /// Nearly all texts of indexes and heads are ASCII, which needs no validation. With only the
     /// standard library's `init(validating:as:)`, reading a row of the index took twice as long.
-    package init?(sound bytes: UnsafeBufferPointer<UInt8>) {
+    init?(sound bytes: UnsafeBufferPointer<UInt8>) {
         if bytes.reduce(0, |) < 0x80 {
             self.init(decoding: bytes, as: UTF8.self)
         } else {
@@ -80,12 +80,12 @@ extension String {
     }
 
     /// Whether bytes are UTF-8.
-    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.reduce(0, |) < 0x80 || String(validating: bytes, as: UTF8.self) != nil
     }
 
     /// Makes text of an array of bytes. Returns nil if they are not UTF-8.
-    package init?(sound bytes: [UInt8]) {
+    init?(sound bytes: [UInt8]) {
         guard let text = bytes.withUnsafeBufferPointer({ String(sound: $0) }) else { return nil }
         self = text
     }
@@ -94,9 +94,9 @@ extension String {
 /// Finds where a URL may hold a secret: in its user and password, and in its query.
 ///
 /// The text may be malformed. A part whose meaning is uncertain counts as a secret.
-package enum URLSecrets {
+enum URLSecrets {
     /// Returns a text without its query, and with `…` for other parts that may be secret.
-    package static func hidden(in text: String) -> String {
+    static func hidden(in text: String) -> String {
         let scalars = Array(text.unicodeScalars)
         let query = scalars.firstIndex(of: "?") ?? scalars.count
         var shown = String.UnicodeScalarView()
@@ -113,7 +113,7 @@ package enum URLSecrets {
     /// Returns the parts to hide, in their order.
     ///
     /// A JSON or XML escape that may stand for `/`, `@` or `?` makes all text after it uncertain.
-    package static func ranges(in text: ArraySlice<Unicode.Scalar>) -> [Range<Int>] {
+    static func ranges(in text: ArraySlice<Unicode.Scalar>) -> [Range<Int>] {
         let query = text.firstIndex(of: "?") ?? text.endIndex
         let authority = authority(in: text)
         let start = authority ?? text.startIndex
@@ -181,7 +181,7 @@ extension String {
     }
 
     /// The word quoted for a command that sh(1) reads.
-    package var quotedForShell: String {
+    var quotedForShell: String {
         if isPlainWord { return self }
         return "'" + self[...].parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
     }

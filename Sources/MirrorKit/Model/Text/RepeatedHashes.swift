@@ -5,28 +5,28 @@
 /// processor's cache. A million hashes take 16 MiB for a moment, and a fraction of the time of
 /// sorting them. Each process seeds Swift's hashes again, so an author cannot choose names that all
 /// fall into one place.
-package struct RepeatedHashes {
+struct RepeatedHashes {
     /// The hashes that were added more than once; empty until `find`.
-    package private(set) var repeated: Set<UInt64> = []
+    private(set) var repeated: Set<UInt64> = []
     private var hashes: [UInt64] = []
 
     private static let groupSize = 2048
 
     /// Makes room for about `count` hashes. More hashes may be added.
-    package init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
+    init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
 
     /// Adds a hash.
-    package mutating func insert(_ hash: UInt64) {
+    mutating func insert(_ hash: UInt64) {
         // 0 marks a free place in `search`, so a hash of 0 counts as 1. Callers compare the values
         // that share a hash anyway.
         hashes.append(hash == 0 ? 1 : hash)
     }
 
     /// Whether a hash was added more than once; false until `find`.
-    package func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
+    func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
 
     /// Finds the hashes that were added more than once. No hash may be added after this.
-    package mutating func find() {
+    mutating func find() {
         var bits = 0
         while bits < 12, hashes.count >> bits > RepeatedHashes.groupSize { bits += 1 }
         let ends = dealOut(bits: bits)
@@ -82,17 +82,17 @@ package struct RepeatedHashes {
 }
 
 /// A sorted list of hashes for fast lookup.
-package struct SortedHashes: Sendable {
+struct SortedHashes: Sendable {
     private let hashes: [UInt64]
 
     /// Takes hashes in any order.
-    package init(_ hashes: some Sequence<UInt64>) { self.hashes = hashes.sorted() }
+    init(_ hashes: some Sequence<UInt64>) { self.hashes = hashes.sorted() }
 
     /// Whether there are no hashes.
-    package var isEmpty: Bool { hashes.isEmpty }
+    var isEmpty: Bool { hashes.isEmpty }
 
     /// Whether the list has a hash.
-    package func contains(_ hash: UInt64) -> Bool {
+    func contains(_ hash: UInt64) -> Bool {
         let position = hashes.indices.partitioningIndex(where: { hashes[$0] >= hash })
         return position < hashes.count && hashes[position] == hash
     }
@@ -100,10 +100,10 @@ package struct SortedHashes: Sendable {
 
 extension Digest {
     /// The digest's first eight bytes, which rule out nearly all other digests; never 0.
-    package var start: UInt64 { bytes.withUnsafeBytes(Digest.start) }
+    var start: UInt64 { bytes.withUnsafeBytes(Digest.start) }
 
     /// Returns the same number for the bytes of a digest.
-    package static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
+    static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
         digest.count < 8 ? 1 : max(1, digest.loadUnaligned(as: UInt64.self))
     }
 }
@@ -112,7 +112,7 @@ extension Range<Int> {
     /// Returns the first position for which the condition holds, or the end if it holds for none.
     ///
     /// If the condition holds for a position, it must hold for all later positions too.
-    package func partitioningIndex(where isBehind: (Int) -> Bool) -> Int {
+    func partitioningIndex(where isBehind: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)
         while low < high {
             let middle = low + (high - low) / 2

@@ -7,7 +7,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
     /// Splits the text at a separator. Empty parts are left out unless `keepingEmpty` is true.
     ///
     /// - Parameter most: the greatest number of parts; the last one is the unsplit rest.
-    package func parts(
+    func parts(
         at separator: Unicode.Scalar, most: Int = .max, keepingEmpty: Bool = false
     ) -> [SubSequence] {
         let byte = UInt8(ascii: separator)
@@ -22,14 +22,14 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
     }
 
     /// Returns the text before and after the first separator. Returns nil without a separator.
-    package func halves(
+    func halves(
         atFirst separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {
         utf8.firstIndex(of: UInt8(ascii: separator)).map(halves)
     }
 
     /// Returns the text before and after the last separator. Returns nil without a separator.
-    package func halves(
+    func halves(
         atLast separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {
         utf8.lastIndex(of: UInt8(ascii: separator)).map(halves)
@@ -42,7 +42,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
 
 extension String {
     /// Joins texts in one allocation. An interpolation would grow its result with each text.
-    package init(joining texts: String...) {
+    init(joining texts: String...) {
         self.init(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { room in
             var end = 0
             for var text in texts {
@@ -65,12 +65,12 @@ package enum PathText {
     }
 
     /// Returns the text after the last slash, or the whole path without a slash.
-    package static func name(of path: String) -> String {
+    static func name(of path: String) -> String {
         part(of: path) { $0.dropFirst($1 + 1) }
     }
 
     /// Returns the number of bytes before the last component.
-    package static func nameStart(in path: String) -> Int {
+    static func nameStart(in path: String) -> Int {
         let start = path.utf8.withContiguousStorageIfAvailable {
             ($0.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
         }
@@ -78,7 +78,7 @@ package enum PathText {
     }
 
     /// Whether `folder` is the text before the path's last slash; found without making a text.
-    package static func isFolder(_ folder: String, of path: String) -> Bool {
+    static func isFolder(_ folder: String, of path: String) -> Bool {
         // The closures read both texts in place. A variable for each text would count a reference.
         let answer = folder.utf8.withContiguousStorageIfAvailable { folder in
             path.utf8.withContiguousStorageIfAvailable { path in
@@ -91,7 +91,7 @@ package enum PathText {
     }
 
     /// Whether a text has exactly these bytes.
-    package static func hasBytes(_ text: String, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func hasBytes(_ text: String, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let answer = text.utf8.withContiguousStorageIfAvailable {
             $0.count == bytes.count && ByteOrder.compare($0, bytes) == 0
         }
@@ -99,7 +99,7 @@ package enum PathText {
     }
 
     /// Whether two paths have the same bytes. `==` on texts is true also for some that differ.
-    package static func areSame(_ first: String, _ second: String) -> Bool {
+    static func areSame(_ first: String, _ second: String) -> Bool {
         var (first, second) = (first, second)
         return first.withUTF8 { first in
             second.withUTF8 { second in
@@ -122,7 +122,7 @@ package enum PathText {
 
 extension String {
     /// Returns the longest prefix of at most `limit` bytes of UTF-8 that splits no Unicode scalar.
-    package func prefix(bytes limit: Int) -> String {
+    func prefix(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: max(0, limit))
         // A continuation byte is 10xxxxxx (RFC 3629 §3): step back to the byte that leads it.
@@ -132,7 +132,7 @@ extension String {
 }
 
 /// Compares bytes in the order of memcmp(3), eight at a time where possible.
-package enum ByteOrder {
+enum ByteOrder {
     static func commonPrefix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
         limit: Int = .max
@@ -175,7 +175,7 @@ package enum ByteOrder {
     ///
     /// Returns a negative number if the first comes before the second, 0 if both are equal, else a
     /// positive number.
-    package static func compare(
+    static func compare(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
     ) -> Int {
         let at = commonPrefix(first, second)

@@ -37,8 +37,6 @@ struct TextWord {
     struct Marks {
         let bits: UInt64
 
-        init(bits: UInt64) { self.bits = bits }
-
         /// Whether no byte is marked.
         var isEmpty: Bool { bits == 0 }
         /// The place of the first marked byte, 0…7; 8 if no byte is marked.

@@ -185,17 +185,17 @@ extension BytesInHand {
 }
 
 /// The length of the part in hand, and the version that its bytes belong to.
-package struct PartState: Sendable, Hashable {
+struct PartState: Sendable, Hashable {
     /// The number of verified bytes from the start.
-    package var length: Int64
+    var length: Int64
     /// The size of the whole file; nil if not known.
-    package var total: Int64?
+    var total: Int64?
     /// What new bytes must match to continue the part.
-    package var identity: PartIdentity
+    var identity: PartIdentity
     /// The provenances of the part's bytes, the earliest first.
-    package var provenances: [Provenance]
+    var provenances: [Provenance]
     /// The validators of the response that began the part.
-    package var validators: Validators
+    var validators: Validators
     /// Whether one source alone is responsible for all bytes.
     ///
     /// All bytes came in this run, and a validator guarded each continuation.
@@ -204,7 +204,7 @@ package struct PartState: Sendable, Hashable {
     var isSegmented = false
 
     /// Begins an empty part with the response whose body will fill it.
-    package init(beginning reception: Reception, identity: PartIdentity) {
+    init(beginning reception: Reception, identity: PartIdentity) {
         length = 0
         total = reception.total
         self.identity = identity
@@ -214,7 +214,7 @@ package struct PartState: Sendable, Hashable {
     }
 
     /// Continues a part of an earlier run, whose first `length` bytes are verified.
-    package init(_ record: PartRecord, length: Int64) {
+    init(_ record: PartRecord, length: Int64) {
         self.length = length
         total = record.total
         identity = record.identity
@@ -251,27 +251,27 @@ extension PartState {
 /// A body being received: its offset, its end, and the statements of its response.
 ///
 /// A class, because the receiving code reads it with each chunk, and a struct would be copied.
-package final class Reception: Sendable {
+final class Reception: Sendable {
     /// Whether the body continues the bytes in hand, and is not the whole file.
-    package let isRange: Bool
+    let isRange: Bool
     /// The position in the file of the body's first byte.
-    package let offset: Int64
+    let offset: Int64
     /// The position after the body's last byte; nil if the response does not promise it.
-    package let end: Int64?
+    let end: Int64?
     /// The size of the whole file; nil if not known.
-    package let total: Int64?
+    let total: Int64?
     /// The greatest size that the file may have, in bytes. `nil` means no limit.
-    package let limit: Int64?
+    let limit: Int64?
     /// How the end of the body is recognized.
     let framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
-    package let digests: [Digest]
+    let digests: [Digest]
     /// Whether a request for a range of the same bytes may work.
     ///
     /// False if the server says that it sends no ranges, or if the body is encoded or doubtful.
     let allowsRanges: Bool
     /// The other statements of the response.
-    package let answer: Answer
+    let answer: Answer
     /// Whether the body may be the requested range although its response claims the whole file.
     ///
     /// No request continues the bytes of a doubtful body.
@@ -299,28 +299,28 @@ package final class Reception: Sendable {
 ///
 /// A class, because every step of a transfer passes it along. Each copy of a struct would count a
 /// reference for each of its texts.
-package final class Answer: Sendable {
+final class Answer: Sendable {
     /// The source that was asked, and the URL that answered.
-    package let provenance: Provenance
+    let provenance: Provenance
     /// The validators of the response, with the verdict whether they are strong.
-    package let validators: Validators
+    let validators: Validators
     /// The media type without parameters.
-    package let mediaType: String?
+    let mediaType: String?
     /// The time until which HTTP caching calls the response fresh; nil if the response has none.
-    package let freshUntil: Instant?
+    let freshUntil: Instant?
     /// The URL that answered, without its query, for display.
-    package let source: String
+    let source: String
     /// The file name that the response suggests, without folders.
-    package let suggestedName: String?
+    let suggestedName: String?
     /// The reference to the next page, if the response is one page of several (RFC 8288, `next`).
-    package let nextPage: String?
+    let nextPage: String?
     /// The version of HTTP of the response; nil for a remembered response and for a local file.
-    package let version: HTTPVersion?
+    let version: HTTPVersion?
     /// Whether the server sends ranges, as far as the transfer's responses showed.
-    package let ranges: RangeSupport
+    let ranges: RangeSupport
 
     /// Reads the statements of a response head.
-    package init(_ head: ResponseHead, provenance: Provenance, url: SourceURL, at now: Instant) {
+    init(_ head: ResponseHead, provenance: Provenance, url: SourceURL, at now: Instant) {
         self.provenance = provenance
         validators = Validators(of: head)
         mediaType = head.mediaType
@@ -333,7 +333,7 @@ package final class Answer: Sendable {
     }
 
     /// Makes an answer from the few statements that a remembered or scarce response has.
-    package init(
+    init(
         provenance: Provenance, validators: Validators, mediaType: String? = nil, source: String,
         suggestedName: String? = nil
     ) {
@@ -349,7 +349,7 @@ package final class Answer: Sendable {
     }
 
     /// Restores the remembered statements of the response that began a part.
-    package convenience init(_ record: PartRecord, provenance: Provenance) {
+    convenience init(_ record: PartRecord, provenance: Provenance) {
         self.init(
             provenance: provenance, validators: record.validators, mediaType: record.mediaType,
             source: provenance.source.description, suggestedName: record.suggestedName)
@@ -376,7 +376,7 @@ package final class Answer: Sendable {
 }
 
 extension Answer: Hashable {
-    package static func == (one: Answer, other: Answer) -> Bool {
+    static func == (one: Answer, other: Answer) -> Bool {
         one === other
             || (one.provenance == other.provenance && one.validators == other.validators
                 && one.mediaType == other.mediaType && one.freshUntil == other.freshUntil
@@ -384,7 +384,7 @@ extension Answer: Hashable {
                 && one.version == other.version && one.ranges == other.ranges)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         hasher.combine(provenance)
         hasher.combine(validators)
     }

@@ -19,7 +19,7 @@
 ///   once.
 ///
 /// The caller reports the time (`advance`), in milliseconds of any clock that never goes back.
-package struct Dispatcher: ~Copyable, Sendable {
+struct Dispatcher: ~Copyable, Sendable {
     struct Place {
         var host: Int
         /// The present try: its number in the run, and when it began, in milliseconds.
@@ -42,7 +42,7 @@ package struct Dispatcher: ~Copyable, Sendable {
     ///   - perHost: transfers at once to one host; nil makes `HostPace` measure the number.
     ///   - policy: the waits between tries at a host that does not answer.
     ///   - now: milliseconds.
-    package init(
+    init(
         jobs: Int, perHost: Int?,
         policy: TransferPolicy = TransferPolicy(retries: 7, longestWait: 300),
         remembered: [Host: Int] = [:], now: Int64 = 0,
@@ -59,16 +59,16 @@ package struct Dispatcher: ~Copyable, Sendable {
     private static func quarter(of jobs: Int) -> Int { max(1, jobs / 4) }
 
     /// The number of transfers at once that suits each host, as far as this run found out.
-    package var learnedLimits: [Host: Int] { queue.hosts.learnedLimits }
+    var learnedLimits: [Host: Int] { queue.hosts.learnedLimits }
 
     /// How many transfers have a place.
-    package var runningCount: Int { places.count }
+    var runningCount: Int { places.count }
 
     /// How many places are held, including the places of further connections.
     var placesInUse: Int { places.count + extras }
 
     /// Whether a transfer has a place.
-    package func isRunning(_ id: Int) -> Bool { places[id] != nil }
+    func isRunning(_ id: Int) -> Bool { places[id] != nil }
 
     private var now: Int64 { queue.now }
 }
@@ -80,7 +80,7 @@ extension Dispatcher {
     ///
     /// - Parameter hasRead: whether the loop has read its sockets until now. If not, a response may
     ///   wait unread, so silence proves nothing.
-    package mutating func advance(to now: Int64, hasRead: Bool = true) {
+    mutating func advance(to now: Int64, hasRead: Bool = true) {
         queue.advance(to: now, hasRead: hasRead)
     }
 
@@ -88,7 +88,7 @@ extension Dispatcher {
     ///
     /// Returns 0 if a transfer can start now. Returns nil if the passing of time alone opens
     /// nothing.
-    package mutating func timeToWait() -> Int64? {
+    mutating func timeToWait() -> Int64? {
         if hasFreePlace, queue.hasCandidate { return 0 }
         let next = [queue.nextOpening, delays.next].compactMap { $0 }.min()
         return next.map { max(0, $0 - now) }
@@ -99,14 +99,14 @@ extension Dispatcher {
     /// - Parameters:
     ///   - hasOthers: whether the transfer can use another host if this one does not answer.
     ///   - isBrief: whether its response is expected to take little more than a round trip.
-    package mutating func add(
+    mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
         queue.add(id, priority: priority, host: host, hasOthers: hasOthers, isBrief: isBrief)
     }
 
     /// Removes a transfer from the queue, or ends its wait.
-    package mutating func remove(_ id: Int) {
+    mutating func remove(_ id: Int) {
         delays.remove(id)
         queue.remove(id)
     }
@@ -114,19 +114,19 @@ extension Dispatcher {
     /// Gives a transfer's place back, and lets the transfer wait until a time in milliseconds.
     ///
     /// - Parameter endsWithNetwork: whether the return of the network ends the wait.
-    package mutating func delay(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
+    mutating func delay(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
         release(id)
         delays.insert(id, until: until, endsWithNetwork: endsWithNetwork)
     }
 
     /// Removes and returns the next transfer whose wait is over. Returns nil if there is none.
-    package mutating func popWoken() -> Int? { delays.popFirst(at: now) }
+    mutating func popWoken() -> Int? { delays.popFirst(at: now) }
 
     /// Ends waits early, because the network is back.
     ///
     /// Hosts that do not answer may be tried at once. So may transfers that wait because they lost
     /// a connection.
-    package mutating func networkReturned() {
+    mutating func networkReturned() {
         delays.endWithNetwork(at: now)
         queue.networkReturned()
     }
@@ -138,7 +138,7 @@ extension Dispatcher {
     private var hasFreePlace: Bool { placesInUse < jobs }
 
     /// Gives the next transfer a place. Returns nil if no transfer can start or no place is free.
-    package mutating func next() -> Int? {
+    mutating func next() -> Int? {
         guard hasFreePlace, let (transfer, host) = queue.popFirst() else { return nil }
         take(transfer.id, at: host, isBrief: transfer.isBrief)
         return transfer.id
@@ -159,13 +159,13 @@ extension Dispatcher {
     }
 
     /// Gives a transfer's place back.
-    package mutating func release(_ id: Int) {
+    mutating func release(_ id: Int) {
         guard let place = places.removeValue(forKey: id) else { return }
         queue.noteEnd(at: place.host)
     }
 
     /// Returns whether a transfer with a place may ask a host now. If so, its place moves there.
-    package mutating func admit(_ id: Int, to name: Host) -> HostAdmission {
+    mutating func admit(_ id: Int, to name: Host) -> HostAdmission {
         guard let index = places.index(forKey: id) else { return .waits }
         let place = places.values[index]
         let host = queue.number(of: name)
@@ -198,7 +198,7 @@ extension Dispatcher {
     /// Takes a place for a further connection of a transfer.
     ///
     /// Returns false if no place is free, or if a transfer waits for one.
-    package mutating func takeExtra(at name: Host) -> Bool {
+    mutating func takeExtra(at name: Host) -> Bool {
         let host = queue.number(of: name)
         guard hasFreePlace, !isWaitedFor(at: name), queue.hosts.states[host].refusedUntil <= now,
             !queue.hosts.states[host].isDown, queue.hosts.hasRoomForExtra(host, now: now)
@@ -209,20 +209,20 @@ extension Dispatcher {
     }
 
     /// Gives the place of a further connection back.
-    package mutating func releaseExtra(at host: Host) {
+    mutating func releaseExtra(at host: Host) {
         extras -= 1
         queue.leave(queue.number(of: host))
     }
 
     /// Whether a transfer could start if a further connection to this host gave its place back.
-    package mutating func isWaitedFor(at name: Host) -> Bool {
+    mutating func isWaitedFor(at name: Host) -> Bool {
         queue.isWaitedFor(queue.number(of: name)) || queue.hasCandidate
     }
 
     /// Lowers the number of transfers at once to one below the places in use, and returns it.
     ///
     /// The process has no file descriptors for more connections.
-    package mutating func lowerJobs() -> Int {
+    mutating func lowerJobs() -> Int {
         jobs = max(1, min(jobs, places.count + extras) - 1)
         queue.unansweredLimit = Dispatcher.quarter(of: jobs)
         return jobs
@@ -232,7 +232,7 @@ extension Dispatcher {
     ///
     /// Their tries have had no answer for longer than their hosts' patience, while a transfer that
     /// may be answered waits for a place. The caller asks on each pass of its loop.
-    package mutating func lenders() -> [Int] {
+    mutating func lenders() -> [Int] {
         guard isShortOfPlaces else { return [] }
         return places.filter {
             mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now
@@ -243,7 +243,7 @@ extension Dispatcher {
     /// Takes a transfer's place back, so that another transfer gets it.
     ///
     /// The caller aborts the try and repeats it later. The host's patience doubles.
-    package mutating func lend(_ id: Int) {
+    mutating func lend(_ id: Int) {
         guard let place = places[id] else { return }
         if patience(place) <= now - place.attempt.began {
             queue.hosts.states[place.host].patience *= 2
@@ -273,7 +273,7 @@ extension Dispatcher {
     /// Notes the head of a response to a transfer's request.
     ///
     /// - Parameter isShared: whether other requests can use the connection as well (HTTP/2).
-    package mutating func answered(_ id: Int, isShared: Bool = false) {
+    mutating func answered(_ id: Int, isShared: Bool = false) {
         guard let place = places[id] else { return }
         let now = now
         if isShared || queue.hosts.states[place.host].pace?.isOpening == true {
@@ -288,23 +288,23 @@ extension Dispatcher {
     }
 
     /// Notes that the head of a response came from a host, also for a further connection.
-    package mutating func answered(at name: Host) { queue.answered(at: queue.number(of: name)) }
+    mutating func answered(at name: Host) { queue.answered(at: queue.number(of: name)) }
 
     /// Whether a host has answered and counts as reachable.
-    package mutating func hasAnswered(_ name: Host) -> Bool {
+    mutating func hasAnswered(_ name: Host) -> Bool {
         let host = queue.number(of: name)
         if case .answering = queue.hosts.states[host].reach { return true }
         return false
     }
 
     /// Milliseconds since a transfer asked for its request; 0 if the transfer has no place.
-    package func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }
+    func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }
 
     /// Notes that a transfer's request has a connection.
     ///
     /// - Parameter isShared: returns whether other requests use the connection as well (HTTP/2). It
     ///   is called only until the host is known to share connections.
-    package mutating func connected(_ id: Int, isShared: () -> Bool) {
+    mutating func connected(_ id: Int, isShared: () -> Bool) {
         guard let place = places[id] else { return }
         let now = now
         queue.changePace(of: place.host) { pace in
@@ -317,7 +317,7 @@ extension Dispatcher {
     }
 
     /// Notes that a transfer's request ended without a head. Returns what that means for the host.
-    package mutating func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
+    mutating func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
         guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
         return queue.failed(place.attempt, at: place.host, failure, last: attempts)
     }
@@ -326,19 +326,19 @@ extension Dispatcher {
     ///
     /// If that is too long to wait, its transfers get places all the same. `admit` then refuses
     /// them with the reason.
-    package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
+    mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
         let host = queue.number(of: name)
         queue.hold(host, until: until, isTooLong: isTooLong)
     }
 
     /// Notes that a host asked for fewer requests after it got a further connection.
-    package mutating func refuseExtras(at name: Host) { queue.hosts.crowded.insert(name) }
+    mutating func refuseExtras(at name: Host) { queue.hosts.crowded.insert(name) }
 
     /// Whether a host may get further connections, if a place is free.
-    package func mayTakeExtra(at name: Host) -> Bool { !queue.hosts.crowded.contains(name) }
+    func mayTakeExtra(at name: Host) -> Bool { !queue.hosts.crowded.contains(name) }
 
     /// Notes what a host's responses have shown about its protocols.
-    package mutating func know(_ protocols: HostProtocols, of name: Host) {
+    mutating func know(_ protocols: HostProtocols, of name: Host) {
         queue.hosts.protocols[name, default: HostProtocols()].learn(protocols)
         if protocols.forbidsSharing {
             queue.changePace(of: queue.number(of: name)) { $0.stopsSharing() }
@@ -346,33 +346,33 @@ extension Dispatcher {
     }
 
     /// What each host has shown about its protocols; other hosts speak the usual ones.
-    package var hostProtocols: [Host: HostProtocols] { queue.hosts.protocols }
+    var hostProtocols: [Host: HostProtocols] { queue.hosts.protocols }
 
     /// For how many milliseconds a host must not be asked, because it said so or does not answer.
-    package mutating func timeClosed(_ name: Host) -> Int64 {
+    mutating func timeClosed(_ name: Host) -> Int64 {
         let host = queue.number(of: name)
         return max(0, queue.hosts.states[host].opensAt - now)
     }
 
     /// Counts bytes that a running transfer received.
-    package mutating func received(_ bytes: Int, by id: Int) {
+    mutating func received(_ bytes: Int, by id: Int) {
         if let host = places[id]?.host { queue.hosts.states[host].pace?.received(bytes) }
     }
 
     /// Halves the limit of a transfer's host.
     ///
     /// The host reported overload, hung up or let the request stall.
-    package mutating func backOff(_ id: Int) {
+    mutating func backOff(_ id: Int) {
         guard let place = places[id] else { return }
         queue.backOff(place.attempt, at: place.host)
     }
 
     /// Updates the measured limits of the hosts. Does nothing if the limit is fixed.
-    package mutating func measure() { queue.measure() }
+    mutating func measure() { queue.measure() }
 }
 
 /// Whether a transfer that has a place may ask a host now.
-package enum HostAdmission: Sendable {
+enum HostAdmission: Sendable {
     /// The transfer may ask. Its place is at that host now.
     case ask
     /// The transfer has to wait for a place at the host.

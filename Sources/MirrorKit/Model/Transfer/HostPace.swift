@@ -13,11 +13,11 @@
 /// A time in which no transfer waited for a place says nothing about the limit and is not counted.
 /// `backOff` halves the limit of a host that reports overload (429, 503), hangs up, or answers
 /// others while a request stalls.
-package struct HostPace: Sendable {
+struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
-    package static let window: Int64 = 500
+    static let window: Int64 = 500
     /// The limit with which a host begins.
-    package static let start = 8
+    static let start = 8
     /// The most connections to a host.
     ///
     /// With fewer, 500 small files over a long line take a fifth longer: 50 connections need eleven
@@ -66,9 +66,9 @@ package struct HostPace: Sendable {
     }
 
     /// The most transfers at once for now.
-    package private(set) var limit: Int
+    private(set) var limit: Int
     /// The greatest value that the limit may reach.
-    package private(set) var most: Int
+    private(set) var most: Int
     private let ceiling: Int
     /// The limit at the beginning of this run.
     private let first: Int
@@ -86,7 +86,7 @@ package struct HostPace: Sendable {
     ///   - ceiling: the upper bound of the limit, at least 1.
     ///   - learnedLimit: the limit that an earlier run found; nil if there was none.
     ///   - now: milliseconds.
-    package init(ceiling: Int, learnedLimit: Int? = nil, now: Int64) {
+    init(ceiling: Int, learnedLimit: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
         most = min(self.ceiling, HostPace.mostConnections)
         limit = min(max(1, learnedLimit ?? HostPace.start), most)
@@ -109,7 +109,7 @@ package struct HostPace: Sendable {
     }
 
     /// Counts received bytes of bodies.
-    package mutating func received(_ bytes: Int) {
+    mutating func received(_ bytes: Int) {
         value += Int64(bytes)
         open { rounds, _ in rounds.received(bytes) }
     }
@@ -117,7 +117,7 @@ package struct HostPace: Sendable {
     /// Counts a transfer that ended.
     ///
     /// - Parameter isFull: whether others wait for a place.
-    package mutating func ended(isFull: Bool, now: Int64) {
+    mutating func ended(isFull: Bool, now: Int64) {
         value += HostPace.endValue
         guard case .opening(var rounds) = phase else { return }
         let found = rounds.ended(limit: limit, most: most, isFull: isFull, now: now)
@@ -131,7 +131,7 @@ package struct HostPace: Sendable {
     /// A connection for a small body (`isBrief`) lets one more request begin, because most of the
     /// body's time on the line is setup. On a long line each step takes longer than many requests.
     /// So a connection there lets six more begin, and all are set up after two round trips.
-    package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
+    mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         let mayGrow = isBrief && !hasComplained
         open { rounds, limit in
             rounds.connected(after: time, isBrief: isBrief, now: now)
@@ -177,12 +177,12 @@ package struct HostPace: Sendable {
     private var hasComplained: Bool { first < min(most, HostPace.start) }
 
     /// Notes a response that came `time` milliseconds after the transfer asked for its request.
-    package mutating func answered(after time: Int64) {
+    mutating func answered(after time: Int64) {
         open { rounds, _ in rounds.answered(after: time) }
     }
 
     /// Notes that requests to this host share a connection, or could.
-    package mutating func sharesConnection(isBrief: Bool, now: Int64) {
+    mutating func sharesConnection(isBrief: Bool, now: Int64) {
         guard !sharesConnections, mayShare else { return }
         sharesConnections = true
         most = min(ceiling, HostPace.mostStreams)
@@ -218,7 +218,7 @@ package struct HostPace: Sendable {
     /// Advances the clock. Changes the limit when a window is over.
     ///
     /// - Parameter isFull: whether a transfer waits for a place with this host.
-    package mutating func tick(now: Int64, isFull: Bool) {
+    mutating func tick(now: Int64, isFull: Bool) {
         if case .opening(let rounds) = phase {
             // Rounds that do not end show long bodies, which need the longer windows.
             guard rounds.isOverdue(now: now) else { return }
@@ -238,7 +238,7 @@ package struct HostPace: Sendable {
     /// A request that began before the last reduction changes nothing.
     ///
     /// - Parameter requestBegan: when the refused or stalled request began.
-    package mutating func backOff(requestBegan: Int64, now: Int64) {
+    mutating func backOff(requestBegan: Int64, now: Int64) {
         guard requestBegan >= backedOffAt else { return }
         backedOffAt = now
         limit = max(1, limit / 2)

@@ -182,14 +182,14 @@ struct HostTable: Sendable {
 /// If no connection can be made, the host is down after the last try. A host that takes requests
 /// without answering may have one URL that hangs. Such a host is down only when `enoughUnanswered`
 /// different transfers went unanswered, or all transfers that want the host.
-package struct Outage: Sendable {
+struct Outage: Sendable {
     /// How many transfers must go unanswered before a host that takes requests is down.
     static let enoughUnanswered = 8
 
     /// How many tries in a row brought no response; extra tries do not count.
-    package private(set) var tries = 0
+    private(set) var tries = 0
     /// How the last try failed.
-    package private(set) var failure: TransportFailure
+    private(set) var failure: TransportFailure
     /// The time of the next try, in milliseconds. The host gets no request before it.
     private(set) var nextTry: Int64 = 0
     /// The number of the latest try that had begun when the last known try failed.
@@ -410,7 +410,7 @@ struct HostQueue: Sendable {
 }
 
 /// What a request that ended without a response means for its host.
-package enum HostSilence: Sendable {
+enum HostSilence: Sendable {
     /// The failure concerns only the transfer, because the host answers others.
     case ofTransfer
     /// The host does not answer. Its next try comes in `milliseconds`, from any transfer.
@@ -423,7 +423,7 @@ package enum HostSilence: Sendable {
 ///
 /// By default mirror asks for long bodies over HTTP/1.1. It asks for all others over the protocol
 /// that TLS negotiates (RFC 7301).
-package struct HostProtocols: Sendable, Hashable {
+struct HostProtocols: Sendable, Hashable {
     /// Whether the host refused HTTP/1.1. Each request then uses the protocol that TLS negotiates.
     var refusesHTTP1: Bool
     /// Whether requests to the host must not share a connection, so that they use HTTP/1.1.
@@ -431,19 +431,19 @@ package struct HostProtocols: Sendable, Hashable {
     /// One reason is that some connections of the host speak HTTP/2 and others HTTP/1.1. Another is
     /// that its bodies over HTTP/2 have no length, so their end does not prove that they are
     /// complete.
-    package var forbidsSharing: Bool
+    var forbidsSharing: Bool
 
     /// By default nothing is known of the host's protocols.
-    package init(refusesHTTP1: Bool = false, forbidsSharing: Bool = false) {
+    init(refusesHTTP1: Bool = false, forbidsSharing: Bool = false) {
         self.refusesHTTP1 = refusesHTTP1
         self.forbidsSharing = forbidsSharing
     }
 
     /// Whether each request needs a connection of its own, because HTTP/1.1 is refused too.
-    package var isAlone: Bool { refusesHTTP1 && forbidsSharing }
+    var isAlone: Bool { refusesHTTP1 && forbidsSharing }
 
     /// Adds what another answer has shown.
-    package mutating func learn(_ other: HostProtocols) {
+    mutating func learn(_ other: HostProtocols) {
         refusesHTTP1 = refusesHTTP1 || other.refusesHTTP1
         forbidsSharing = forbidsSharing || other.forbidsSharing
     }

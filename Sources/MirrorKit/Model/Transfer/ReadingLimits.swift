@@ -1,14 +1,14 @@
 /// Limits on reading: a rate for all transfers together, and a total for the run.
-package struct ReadingLimits: Sendable {
+struct ReadingLimits: Sendable {
     /// For how many milliseconds the loop reads no socket while workers are behind.
     static let breath: Int64 = 2
 
     /// Whether more connections would bring no more bytes.
     ///
     /// mirror held bytes back lately, or they came as fast as mirror can process them.
-    package var wasHeldBack = false
+    var wasHeldBack = false
     /// The number of body bytes received.
-    package private(set) var bytesReceived: Int64 = 0
+    private(set) var bytesReceived: Int64 = 0
     private let total: Int64?
     private var rate: Int64?
     private var bucket: TokenBucket?
@@ -17,34 +17,34 @@ package struct ReadingLimits: Sendable {
     ///   - rate: bytes a second for all transfers together; nil for no limit.
     ///   - total: bytes in this run; nil for no limit.
     ///   - now: milliseconds.
-    package init(rate: Int64?, total: Int64?, now: Int64) {
+    init(rate: Int64?, total: Int64?, now: Int64) {
         self.total = total
         setRate(rate, now: now)
     }
 
     /// Sets another rate in bytes a second; nil means no limit. A debt at the old rate is forgiven.
-    package mutating func setRate(_ rate: Int64?, now: Int64) {
+    mutating func setRate(_ rate: Int64?, now: Int64) {
         guard rate != self.rate else { return }
         self.rate = rate
         bucket = rate.map { TokenBucket(rate: $0, now: now) }
     }
 
     /// Counts received bytes.
-    package mutating func take(_ bytes: Int) {
+    mutating func take(_ bytes: Int) {
         bucket?.take(bytes)
         bytesReceived += Int64(bytes)
     }
 
     /// Whether more bytes came than the rate allows, as of the last call of `delay`.
-    package var isOverdrawn: Bool { bucket?.isOverdrawn ?? false }
+    var isOverdrawn: Bool { bucket?.isOverdrawn ?? false }
 
     /// The limit on the run's total, if more bytes came than it allows; otherwise nil.
-    package var exceededTotal: Int64? { total.flatMap { bytesReceived > $0 ? $0 : nil } }
+    var exceededTotal: Int64? { total.flatMap { bytesReceived > $0 ? $0 : nil } }
 
     /// Returns for how many milliseconds the loop must read no socket.
     ///
     /// - Parameter isBehind: whether received bytes should be written before more are read.
-    package mutating func delay(isBehind: Bool, now: Int64) -> Int64 {
+    mutating func delay(isBehind: Bool, now: Int64) -> Int64 {
         if isBehind { return ReadingLimits.breath }
         return bucket?.delay(now: now) ?? 0
     }
@@ -90,7 +90,7 @@ struct TokenBucket: Sendable {
 /// byte for each request. It runs only while a request asks for bytes, and its times are those of
 /// `AskingTime`. Only bytes of bodies count, because header lines bring the file no further. A
 /// stall or a pause resets the clock.
-package struct StallClock: Sendable {
+struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
     static let slowest: Int64 = 1024
 
@@ -101,27 +101,27 @@ package struct StallClock: Sendable {
     private var askingSince: Int64?
 
     /// - Parameter timeout: how long a transfer may be slower than `slowest`, in seconds.
-    package init(timeout: Int64) {
+    init(timeout: Int64) {
         let (milliseconds, overflow) = timeout.multipliedReportingOverflow(by: 1000)
         self.timeout = overflow ? .max : milliseconds
     }
 
     /// Starts the clock, because a request asks for bytes.
-    package mutating func begin(at time: Int64) {
+    mutating func begin(at time: Int64) {
         if askingSince == nil { askingSince = time }
     }
 
     /// Stops the clock, because no request asks for bytes any more.
-    package mutating func end(at time: Int64) {
+    mutating func end(at time: Int64) {
         count(until: time)
         askingSince = nil
     }
 
     /// Counts bytes of a body.
-    package mutating func receive(_ bytes: Int) { received += Int64(bytes) }
+    mutating func receive(_ bytes: Int) { received += Int64(bytes) }
 
     /// Returns whether the transfer has stalled; a sufficient rate restarts the time limit.
-    package mutating func hasStalled(at time: Int64) -> Bool {
+    mutating func hasStalled(at time: Int64) -> Bool {
         count(until: time)
         if received * 1000 >= asked * StallClock.slowest {
             asked = 0
@@ -131,7 +131,7 @@ package struct StallClock: Sendable {
     }
 
     /// Restarts the clock with the whole time limit.
-    package mutating func reset() { self = StallClock(milliseconds: timeout) }
+    mutating func reset() { self = StallClock(milliseconds: timeout) }
 
     private init(milliseconds: Int64) { timeout = milliseconds }
 
@@ -147,22 +147,22 @@ package struct StallClock: Sendable {
 /// Time in which mirror held back does not count: under a rate limit, while workers are behind, in
 /// a pause. Time in which the process did not run does not count either, because it was stopped or
 /// its machine slept. A long jump between two looks counts as one look.
-package struct AskingTime: Sendable {
+struct AskingTime: Sendable {
     /// The longest time between two looks while a request asks for bytes, in milliseconds.
-    package static let look: Int64 = 250
+    static let look: Int64 = 250
     /// A look that comes later than this counts as a jump, in milliseconds.
     static let jump: Int64 = 1000
 
     /// The total time in which mirror asked for bytes, in milliseconds.
-    package private(set) var elapsed: Int64 = 0
+    private(set) var elapsed: Int64 = 0
     private var lookedAt: Int64
 
-    package init(now: Int64) { lookedAt = now }
+    init(now: Int64) { lookedAt = now }
 
     /// Adds the time since the last call if bytes were asked for; a jump counts as one look.
     ///
     /// - Parameter hasAsked: whether bytes were asked for since the last call.
-    package mutating func look(now: Int64, hasAsked: Bool = true) {
+    mutating func look(now: Int64, hasAsked: Bool = true) {
         let passed = max(0, now - lookedAt)
         lookedAt = max(lookedAt, now)
         if hasAsked { elapsed += passed > AskingTime.jump ? AskingTime.look : passed }

@@ -8,9 +8,9 @@
 /// - The bytes lie within the requested range.
 /// - Their file has the known size.
 /// - Without a pin, they come under the strong validator of the transfer's first response.
-package struct SegmentMachine: Sendable {
+struct SegmentMachine: Sendable {
     /// The next request.
-    package private(set) var plan: RequestPlan
+    private(set) var plan: RequestPlan
     private let source: SourceKey
     private let part: PartState
     private let range: Range<Int64>
@@ -19,7 +19,7 @@ package struct SegmentMachine: Sendable {
     private var redirection: Redirection
 
     /// What the transfer does after a response.
-    package enum Action: Sendable {
+    enum Action: Sendable {
         /// The body is the range, or the beginning of the range.
         case receive(Reception)
         /// The response redirects. The next request goes to the new URL.
@@ -48,7 +48,7 @@ package struct SegmentMachine: Sendable {
     }
 
     /// Evaluates the head of a response.
-    package mutating func answered(_ head: ResponseHead, at now: Instant) -> Action {
+    mutating func answered(_ head: ResponseHead, at now: Instant) -> Action {
         let evaluator = ResponseEvaluator(
             plan: plan, source: source, part: part, expectation: expectation, policy: policy)
         if let change = change(head, evaluator) { return .changed(change) }
@@ -125,10 +125,10 @@ package struct SegmentMachine: Sendable {
 
 extension TransferMachine {
     /// Notes that a further connection added bytes to the part.
-    package mutating func joined(by provenance: Provenance) { bytes.join(provenance) }
+    mutating func joined(by provenance: Provenance) { bytes.join(provenance) }
 
     /// Continues when the further connections have ended; the part has `length` bytes.
-    package mutating func segmentsEnded(length: Int64) -> TransferAction {
+    mutating func segmentsEnded(length: Int64) -> TransferAction {
         progressed(to: length)
         bytes.breakOff()
         guard length == knownTotal else { return askForMissing() }
@@ -137,14 +137,14 @@ extension TransferMachine {
     }
 
     /// Starts over, because a further connection found another version at the source.
-    package mutating func versionChanged(_ refusal: ResponseError) -> TransferAction {
+    mutating func versionChanged(_ refusal: ResponseError) -> TransferAction {
         startOver(refusal)
     }
 
     /// Notes where the gap after the part ends. The next range ends there.
     ///
     /// `nil` means that no bytes beyond the part are in hand.
-    package mutating func know(gapEnd: Int64?) { bytes.know(gapEnd: gapEnd) }
+    mutating func know(gapEnd: Int64?) { bytes.know(gapEnd: gapEnd) }
 }
 
 extension TransferMachine {
@@ -153,7 +153,7 @@ extension TransferMachine {
     /// Ranges are joined only if their size is known and a pin or a strong validator vouches for
     /// them. A strong validator allows only its own source. The list is empty in the clean download
     /// after a mismatch.
-    package var segmentSources: [Int] {
+    var segmentSources: [Int] {
         let current = sources.current
         guard !wasCleaned, !file.isPost, !asking.bypassesCaches, let reception = bytes.reception,
             let part = bytes.part, reception.allowsRanges, knownTotal != nil,
@@ -169,7 +169,7 @@ extension TransferMachine {
     }
 
     /// Returns the request for a range of the part. Returns nil if nothing vouches for the answer.
-    package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
+    func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
         guard let part = bytes.part else { return nil }
         let source = sources.states[position].source
         // The current source is asked at the URL that answered; others at their own URLs.

@@ -14,9 +14,9 @@
 /// More connections cannot help where mirror itself holds bytes back: by a rate limit, digests that
 /// are behind, a pause, or a busy processor. Such a time proves nothing, and neither does a time in
 /// which a new connection has brought nothing yet.
-package struct SegmentPace: Sendable {
+struct SegmentPace: Sendable {
     /// The time between two looks at the rate, in milliseconds.
-    package static let look: Int64 = 50
+    static let look: Int64 = 50
     /// How long the rate is measured while the steps are quick, in milliseconds.
     static let measuring: Int64 = 100
     /// How long the rate is measured for the second try of a step, in milliseconds.
@@ -46,7 +46,7 @@ package struct SegmentPace: Sendable {
     /// The fixed number of connections; nil in automatic mode.
     private let limit: Int?
     /// How many connections there should be.
-    package private(set) var wanted: Int
+    private(set) var wanted: Int
     private var phase = Phase.quick
     /// The measured time: its beginning, the bytes received until then, and its connections.
     ///
@@ -56,7 +56,7 @@ package struct SegmentPace: Sendable {
     private var earlier: (count: Int, rate: Double)?
 
     /// Starts with a fixed number of connections; nil means automatic mode.
-    package init(_ limit: Int?) {
+    init(_ limit: Int?) {
         self.limit = limit
         wanted = max(1, limit ?? 1)
     }
@@ -66,7 +66,7 @@ package struct SegmentPace: Sendable {
     /// - Parameters:
     ///   - time: milliseconds from the request's start until its answer.
     ///   - missing: bytes that are missing.
-    package mutating func answered(after time: Int64, missing: Int64) {
+    mutating func answered(after time: Int64, missing: Int64) {
         guard limit == nil, wanted == 1, window == nil, case .quick = phase,
             time >= SegmentPace.measuring, missing >= SegmentPace.leastMissing
         else { return }
@@ -74,7 +74,7 @@ package struct SegmentPace: Sendable {
     }
 
     /// Whether `wanted` is final.
-    package var isSettled: Bool {
+    var isSettled: Bool {
         if case .settled = phase { true } else { limit != nil }
     }
 
@@ -87,7 +87,7 @@ package struct SegmentPace: Sendable {
     ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could
     ///     process no more.
     ///   - now: milliseconds.
-    package mutating func look(
+    mutating func look(
         bytes: Int64, missing: Int64, running: Int, isHeldBack: Bool, now: Int64
     ) {
         guard limit == nil else { return }

@@ -3,30 +3,30 @@
 /// The transfer's own connection continues as if it were alone, until it meets a range that another
 /// connection fetches. Then the own connection ends, and the transfer continues with the others.
 /// The transfer makes another request of its own only when they have ended and bytes are missing.
-package struct SegmentSet: Sendable {
+struct SegmentSet: Sendable {
     /// A further connection of a transfer, which fetches one range.
-    package struct Helper: Sendable {
+    struct Helper: Sendable {
         /// The range as it was when the connection began.
-        package let assignment: Segmentation.Assignment
-        package fileprivate(set) var machine: SegmentMachine
+        let assignment: Segmentation.Assignment
+        fileprivate(set) var machine: SegmentMachine
         /// The host where the connection has a place; nil if it uses the transfer's own place.
-        package var extraPlace: Host?
+        var extraPlace: Host?
         /// Whether the body of the response is being received.
-        package fileprivate(set) var isReceiving = false
+        fileprivate(set) var isReceiving = false
 
         /// The host that the connection asks.
-        package var host: Host { Host(machine.plan.url) }
+        var host: Host { Host(machine.plan.url) }
     }
 
     /// A further connection that may begin.
-    package struct Opening: Sendable {
+    struct Opening: Sendable {
         /// The assignments after the start, which may take a range from another connection.
         fileprivate let plan: Segmentation
-        package let assignment: Segmentation.Assignment
+        let assignment: Segmentation.Assignment
         fileprivate let machine: SegmentMachine
 
         /// The host that the connection would ask.
-        package var host: Host { Host(machine.plan.url) }
+        var host: Host { Host(machine.plan.url) }
     }
 
     /// After this many bytes a broken connection does not bar its source.
@@ -35,15 +35,15 @@ package struct SegmentSet: Sendable {
     static let leastMissing: Int64 = 2 << 20
 
     /// The assignment of each connection, and the bytes in hand.
-    package private(set) var plan: Segmentation
+    private(set) var plan: Segmentation
     /// Decides how many connections there should be.
-    package private(set) var pace: SegmentPace
+    private(set) var pace: SegmentPace
     /// The assignment of the transfer's own connection; nil if the connection has ended.
-    package private(set) var own: Int?
+    private(set) var own: Int?
     /// The further connections by their assignments.
-    package private(set) var helpers: [Int: Helper] = [:]
+    private(set) var helpers: [Int: Helper] = [:]
     /// Whether each segment needs a connection of its own because requests would share one.
-    package var isMultiplexed = false
+    var isMultiplexed = false
     /// Whether further connections fetch, or fetched, bytes of the part.
     private var isShared: Bool
     /// Sources that get no further connection in this transfer.
@@ -53,19 +53,19 @@ package struct SegmentSet: Sendable {
     /// Why the transfer's own response was refused. After a refusal no connection begins.
     fileprivate var refusal: ResponseError?
 
-    package init(_ plan: Segmentation, limit: Int?) {
+    init(_ plan: Segmentation, limit: Int?) {
         self.plan = plan
         isShared = plan.hasRangesBeyond
         pace = SegmentPace(limit)
     }
 
     /// Whether a transfer with this many missing bytes may have more than one connection.
-    package static func mayDivide(missing: Int64, limit: Int?) -> Bool {
+    static func mayDivide(missing: Int64, limit: Int?) -> Bool {
         limit != 1 && missing >= leastMissing
     }
 
     /// How many connections are under way.
-    package var running: Int { helpers.count + (own == nil ? 0 : 1) }
+    var running: Int { helpers.count + (own == nil ? 0 : 1) }
 
     /// Whether a further connection has brought nothing yet.
     ///
@@ -76,19 +76,19 @@ package struct SegmentSet: Sendable {
     ///
     /// If not, the response brings the file from another position, and the bytes in hand count for
     /// nothing.
-    package func fits(_ reception: Reception) -> Bool {
+    func fits(_ reception: Reception) -> Bool {
         plan.front == reception.offset && plan.total == reception.total
     }
 
     /// Measures the rate of each assignment over the milliseconds since the last measurement.
-    package mutating func measure(milliseconds: Int64) { plan.measure(milliseconds: milliseconds) }
+    mutating func measure(milliseconds: Int64) { plan.measure(milliseconds: milliseconds) }
 
     /// Measures whether more connections bring more bytes. Returns whether `pace.wanted` changed.
     ///
     /// - Parameters:
     ///   - bytes: how many bytes the transfer has received.
     ///   - isHeldBack: whether anything other than the connections limits the bytes.
-    package mutating func look(bytes: Int64, isHeldBack: Bool, now: Int64) -> Bool {
+    mutating func look(bytes: Int64, isHeldBack: Bool, now: Int64) -> Bool {
         let before = pace.wanted
         pace.look(
             bytes: bytes, missing: plan.missingBytes, running: running,
@@ -103,7 +103,7 @@ extension SegmentSet {
     /// Begins a body of the transfer's own connection, at the end of the bytes from the start.
     ///
     /// - Parameter answerTime: milliseconds from the request's start until its answer.
-    package mutating func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) {
+    mutating func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) {
         (failure, refusal) = (nil, nil)
         pace.answered(after: answerTime, missing: plan.missingBytes)
         plan.answerSeconds = Double(answerTime) / 1000
@@ -115,7 +115,7 @@ extension SegmentSet {
     /// - Returns: `taken`: how many of the bytes belong to the connection. `isCut`: whether the
     ///   connection is done because another one has the next bytes. `passedOver`: whether the
     ///   connection took over the range of one that lags behind.
-    package mutating func arrived(_ count: Int) -> (taken: Int, isCut: Bool, passedOver: Bool) {
+    mutating func arrived(_ count: Int) -> (taken: Int, isCut: Bool, passedOver: Bool) {
         guard let own else { return (count, false, false) }
         var taken = plan.arrived(count, on: own)
         let isAtEnd = taken < count || plan.assignments[own]?.isCut == true
@@ -128,7 +128,7 @@ extension SegmentSet {
     }
 
     /// Whether other connections have taken over the whole rest of the transfer's own connection.
-    package var ownIsSuperseded: Bool { own.map { plan.assignments[$0] == nil } ?? false }
+    var ownIsSuperseded: Bool { own.map { plan.assignments[$0] == nil } ?? false }
 
     /// Ends the transfer's own connection.
     ///
@@ -136,7 +136,7 @@ extension SegmentSet {
     ///
     /// - Parameter promisedEnd: the offset after the last byte that the response promised. A
     ///   response that ended before it counts as broken, however well its framing ended.
-    package mutating func ownEnded(_ failure: TransportFailure?, promisedEnd: Int64? = nil) {
+    mutating func ownEnded(_ failure: TransportFailure?, promisedEnd: Int64? = nil) {
         endOwn(failure ?? own.flatMap { plan.shortfall(of: $0, before: promisedEnd) })
     }
 
@@ -153,7 +153,7 @@ extension SegmentSet {
     /// Ends the transfer's own connection, after all further connections are gone.
     ///
     /// - Parameter refusal: why the response was refused amid its body; nil if mirror broke it off.
-    package mutating func ownBrokenOff(_ refusal: ResponseError?) {
+    mutating func ownBrokenOff(_ refusal: ResponseError?) {
         if own != nil { endOwn(nil) }
         self.refusal = refusal
         if refusal != nil { return }
@@ -167,12 +167,12 @@ extension SegmentSet {
 
 extension SegmentSet {
     /// Whether the next further connection takes the transfer's own place, which is free then.
-    package var takesOwnPlace: Bool {
+    var takesOwnPlace: Bool {
         own == nil && !helpers.values.contains { $0.extraPlace == nil }
     }
 
     /// Begins a further connection.
-    package mutating func open(_ opening: Opening, extraPlace: Host?) {
+    mutating func open(_ opening: Opening, extraPlace: Host?) {
         plan = opening.plan
         helpers[opening.assignment.id] = Helper(
             assignment: opening.assignment, machine: opening.machine, extraPlace: extraPlace)
@@ -188,7 +188,7 @@ extension SegmentSet {
     }
 
     /// Judges the head of a further connection's response. Returns nil if the connection is gone.
-    package mutating func answered(
+    mutating func answered(
         _ head: ResponseHead, on id: Int, at now: Instant
     ) -> SegmentMachine.Action? {
         let action = helpers[id]?.machine.answered(head, at: now)
@@ -200,7 +200,7 @@ extension SegmentSet {
     }
 
     /// Adds a further connection's bytes. Returns how many belong to it, and whether more will.
-    package mutating func arrived(_ count: Int, on id: Int) -> (taken: Int, goesOn: Bool) {
+    mutating func arrived(_ count: Int, on id: Int) -> (taken: Int, goesOn: Bool) {
         let taken = plan.arrived(count, on: id)
         // Bytes after the assignment's end belong to another connection, or were never requested.
         guard let assignment = plan.assignments[id], taken == count else { return (taken, false) }
@@ -208,12 +208,12 @@ extension SegmentSet {
     }
 
     /// Notes the host at which a further connection holds its place after a redirect.
-    package mutating func move(_ id: Int, to place: Host?) { helpers[id]?.extraPlace = place }
+    mutating func move(_ id: Int, to place: Host?) { helpers[id]?.extraPlace = place }
 
     /// Returns the connections to close because they did not raise the rate, the latest first.
     ///
     /// If a transfer waits for the place of a further connection, the list has at least one.
-    package func surplus(isWaitedFor: (Host) -> Bool) -> [Int] {
+    func surplus(isWaitedFor: (Host) -> Bool) -> [Int] {
         let extras = helpers.values.filter { $0.extraPlace != nil }.sorted {
             $0.assignment.id > $1.assignment.id
         }
@@ -227,7 +227,7 @@ extension SegmentSet {
     /// Other connections have taken the lost ranges over. A source that does not help is barred for
     /// this transfer, but only if a better source exists. If another connection to the same source
     /// is fast, only this connection was slow, and the source stays.
-    package mutating func superseded() -> [Int] {
+    mutating func superseded() -> [Int] {
         let helpful = helpfulSources
         let gone = helpers.values.filter { helper in
             plan.assignments[helper.assignment.id] == nil
@@ -247,7 +247,7 @@ extension SegmentSet {
     }
 
     /// Bars the source of a further connection whose request could not be made.
-    package mutating func refused(_ id: Int) {
+    mutating func refused(_ id: Int) {
         if let source = helpers[id]?.assignment.source { barred.insert(source) }
     }
 
@@ -257,7 +257,7 @@ extension SegmentSet {
     /// whether the host speaks other protocols than was known, or wants fewer requests. `hold` is
     /// the number of seconds for which the host wants no requests. Returns nil if the end shows
     /// nothing about the host.
-    package mutating func ended(
+    mutating func ended(
         _ id: Int, _ action: SegmentMachine.Action?, _ failure: TransportFailure?
     ) -> (source: Int, protocols: HostProtocols?, isCrowded: Bool, hold: Int64?)? {
         guard let helper = helpers[id] else { return nil }
@@ -289,7 +289,7 @@ extension SegmentSet {
     ///
     /// - Returns: the position after its last byte; nil if another connection has taken its range
     ///   over.
-    package mutating func close(_ id: Int) -> Int64? {
+    mutating func close(_ id: Int) -> Int64? {
         helpers[id] = nil
         let end = plan.assignments[id]?.position
         plan.end(id)
@@ -297,7 +297,7 @@ extension SegmentSet {
     }
 
     /// Removes the transfer's own connection, after all further connections are gone.
-    package mutating func ownIsGone() {
+    mutating func ownIsGone() {
         if let own { plan.end(own) }
         own = nil
     }
@@ -313,7 +313,7 @@ extension SegmentSet {
 
 extension SegmentSet {
     /// The event with which the transfer continues when no connection is left.
-    package enum Conclusion: Sendable {
+    enum Conclusion: Sendable {
         /// Several connections have fetched all that they could.
         case segmentsEnded
         /// The response on the transfer's own connection was complete.
@@ -325,7 +325,7 @@ extension SegmentSet {
     }
 
     /// The event with which the transfer continues, after all connections have ended.
-    package var conclusion: Conclusion {
+    var conclusion: Conclusion {
         if let refusal { return .refused(refusal) }
         if plan.isComplete, isShared { return .segmentsEnded }
         if let failure { return .interrupted(failure) }
@@ -335,7 +335,7 @@ extension SegmentSet {
 
 extension TransferMachine {
     /// Returns the next further connection. Returns nil if none is wanted or no range is worth one.
-    package func opening(in set: SegmentSet, isOpen: (Int) -> Bool) -> SegmentSet.Opening? {
+    func opening(in set: SegmentSet, isOpen: (Int) -> Bool) -> SegmentSet.Opening? {
         guard set.refusal == nil, set.running < set.pace.wanted,
             let source = set.source(among: segmentSources.filter(isOpen))
         else { return nil }
@@ -348,20 +348,20 @@ extension TransferMachine {
 }
 
 /// Measures whether a thread was busy since the last check.
-package struct LoadMeter: Sendable {
+struct LoadMeter: Sendable {
     private var since: Int64
     private var busy: Int64
 
     /// - Parameter busy: the thread's processor time so far, in milliseconds; so is `now`.
-    package init(now: Int64 = 0, busy: Int64 = 0) { (since, self.busy) = (now, busy) }
+    init(now: Int64 = 0, busy: Int64 = 0) { (since, self.busy) = (now, busy) }
 
     /// The time since the last check, in milliseconds.
-    package func elapsed(now: Int64) -> Int64 { now - since }
+    func elapsed(now: Int64) -> Int64 { now - since }
 
     /// Returns whether the thread was busy more than half of the time. Starts the next period.
     ///
     /// - Parameter busy: the thread's processor time so far, in milliseconds.
-    package mutating func restart(now: Int64, busy: Int64) -> Bool {
+    mutating func restart(now: Int64, busy: Int64) -> Bool {
         let wasBusy = (busy - self.busy) * 2 > now - since
         (since, self.busy) = (now, busy)
         return wasBusy

@@ -16,41 +16,41 @@
 /// bytes are left, the connection takes over the rest of an assignment that lags behind. If none
 /// lags, it takes a later portion of the assignment that would take longest. An assignment that
 /// loses the end of its range is cut at the new end, because its response would continue.
-package struct Segmentation: Sendable {
+struct Segmentation: Sendable {
     /// The range that one connection fetches, and how far it has come.
-    package struct Assignment: Sendable, Hashable {
+    struct Assignment: Sendable, Hashable {
         /// The number of the assignment, unique in the transfer.
-        package let id: Int
+        let id: Int
         /// The position of the source among the transfer's sources.
-        package let source: Int
+        let source: Int
         /// The position of the range's first byte.
-        package let start: Int64
+        let start: Int64
         /// The position of the next byte to receive.
-        package fileprivate(set) var position: Int64
+        fileprivate(set) var position: Int64
         /// The position after the last byte that the connection fetches.
-        package fileprivate(set) var end: Int64
+        fileprivate(set) var end: Int64
         /// The position after the last requested byte, where the response ends by itself.
-        package let askedEnd: Int64
+        let askedEnd: Int64
         /// Bytes a second, smoothed; 0 if not known.
-        package fileprivate(set) var rate: Double = 0
+        fileprivate(set) var rate: Double = 0
         /// For how many milliseconds the rate has been measured.
-        package fileprivate(set) var age: Int64 = 0
+        fileprivate(set) var age: Int64 = 0
         fileprivate var measuredAt: Int64
 
         /// Whether the assignment has all its bytes.
-        package var isDone: Bool { position == end }
+        var isDone: Bool { position == end }
         /// Whether the response continues beyond the end of the assignment.
-        package var isCut: Bool { end < askedEnd }
+        var isCut: Bool { end < askedEnd }
         /// How many bytes the assignment still has to fetch.
-        package var rest: Int64 { end - position }
+        var rest: Int64 { end - position }
     }
 
     /// The size of the file.
-    package let total: Int64
+    let total: Int64
     /// The smallest range, in bytes, that is worth a request.
     let leastRange: Int64
     /// The ranges in hand: ascending, and no two touch.
-    package private(set) var held: [Range<Int64>] = []
+    private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
     private(set) var assignments: [Int: Assignment] = [:]
     /// The time that a server takes to answer, in seconds; 0 if not known.
@@ -71,7 +71,7 @@ package struct Segmentation: Sendable {
     /// Begins with the bytes from the start up to `front`, and with the ranges beyond it.
     ///
     /// Bytes outside the file are left out.
-    package init(
+    init(
         total: Int64, front: Int64 = 0, rangesBeyond: [Range<Int64>] = [],
         leastRange: Int64 = 1 << 20
     ) {
@@ -81,39 +81,39 @@ package struct Segmentation: Sendable {
     }
 
     /// How many bytes from the file's start are in hand.
-    package var front: Int64 {
+    var front: Int64 {
         guard let first = held.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
     /// How many bytes of the file are in hand, beyond the front too.
-    package var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
+    var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
 
     /// How many bytes of the file are missing.
     var missingBytes: Int64 { total - heldBytes }
 
     /// Whether no byte of the file is missing.
-    package var isComplete: Bool { front == total }
+    var isComplete: Bool { front == total }
 
     /// Whether bytes beyond the front are in hand.
-    package var hasRangesBeyond: Bool { heldBytes > front }
+    var hasRangesBeyond: Bool { heldBytes > front }
 
     /// The end of the gap at the front: the next range in hand, an assignment, or the file's end.
-    package var gapEnd: Int64 {
+    var gapEnd: Int64 {
         let front = front
         let starts = held.lazy.map(\.lowerBound) + assignments.values.map(\.position)
         return starts.filter { $0 > front }.min() ?? total
     }
 
     /// Begins the assignment at the front. Its response ends at `askedEnd`.
-    package mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
+    mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
         add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
     }
 
     /// Finds a range for one more connection. Returns nil if no range is worth a request.
     ///
     /// - Parameter more: how many further connections begin right after this one.
-    package mutating func open(source: Int, more: Int = 0) -> Assignment? {
+    mutating func open(source: Int, more: Int = 0) -> Assignment? {
         let piece = piece(connections: assignments.count + 1 + more)
         if let gap = unclaimed.first {
             return add(source: source, prefix(of: gap, piece), askedEnd: nil)
@@ -194,7 +194,7 @@ package struct Segmentation: Sendable {
     }
 
     /// Whether an assignment has received no bytes yet.
-    package func isSilent(_ id: Int) -> Bool {
+    func isSilent(_ id: Int) -> Bool {
         assignments[id].map { $0.position == $0.start } ?? false
     }
 
@@ -244,7 +244,7 @@ package struct Segmentation: Sendable {
     }
 
     /// Adds bytes that came for an assignment. Returns how many of them belong to it.
-    package mutating func arrived(_ count: Int, on id: Int) -> Int {
+    mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
         if taken > 0 { bringing.insert(assignment.source) }
@@ -257,7 +257,7 @@ package struct Segmentation: Sendable {
     /// Ends an assignment. The bytes that it did not fetch are unclaimed again.
     ///
     /// An assignment whose response extends over the bytes gets them first.
-    package mutating func end(_ id: Int) {
+    mutating func end(_ id: Int) {
         guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
             return
         }
@@ -270,7 +270,7 @@ package struct Segmentation: Sendable {
     }
 
     /// Measures the rate of each assignment over the milliseconds since the last measurement.
-    package mutating func measure(milliseconds: Int64) {
+    mutating func measure(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         if arrivedSince > 0, !assignments.isEmpty {
             let rate =

@@ -254,7 +254,7 @@ extension TransferPolicy {
     /// - Parameters:
     ///   - waited: the sum of the waits so far, in milliseconds.
     ///   - jitter: picks a number from 0 to its argument, evenly.
-    package func wait(
+    func wait(
         beforeRetry retry: Int, waited: Int64 = 0, jitter: (Int64) -> Int64
     ) -> Int64 {
         let drawn = jitter(ceiling(of: retry))

@@ -385,21 +385,21 @@ struct DelayQueue: Sendable {
 }
 
 /// A binary heap. The first element by the elements' order comes out first.
-package struct PriorityQueue<Element: Comparable> {
+struct PriorityQueue<Element: Comparable> {
     private var heap: [Element] = []
 
-    package init() {}
+    init() {}
 
-    package var isEmpty: Bool { heap.isEmpty }
-    package var count: Int { heap.count }
-    package var first: Element? { heap.first }
+    var isEmpty: Bool { heap.isEmpty }
+    var count: Int { heap.count }
+    var first: Element? { heap.first }
 
-    package mutating func insert(_ element: Element) {
+    mutating func insert(_ element: Element) {
         heap.append(element)
         rise(from: heap.count - 1)
     }
 
-    package mutating func popFirst() -> Element? { heap.isEmpty ? nil : remove(at: 0) }
+    mutating func popFirst() -> Element? { heap.isEmpty ? nil : remove(at: 0) }
 
     /// Removes and returns the element at a position of the heap.
     ///

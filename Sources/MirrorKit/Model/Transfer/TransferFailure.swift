@@ -1,26 +1,26 @@
 /// A failure of the transport: no response came, or only a part of one.
-package struct TransportFailure: Sendable, Hashable, Error {
+struct TransportFailure: Sendable, Hashable, Error {
     /// The kind of failure.
-    package var code: FailureCode
+    var code: FailureCode
     /// The cause, as the middle of a sentence.
-    package var cause: String
+    var cause: String
     /// Whether the same request may succeed later.
-    package var isPassing: Bool
+    var isPassing: Bool
     /// Whether any byte of the request was sent.
-    package var wasSent: Bool
+    var wasSent: Bool
     /// Whether the server may have refused the offered protocol, and not this client.
     ///
     /// True for a handshake that failed for another reason than a certificate (RFC 7301 §3.2).
-    package var mayBeProtocol: Bool
+    var mayBeProtocol: Bool
     /// Whether another request was under way on the same connection of HTTP/1.1.
     ///
     /// Then an answer may belong to either request.
-    package var isMisplaced = false
+    var isMisplaced = false
     /// Whether the connection broke because of an error in HTTP/2.
-    package var isOfHTTP2 = false
+    var isOfHTTP2 = false
 
     /// Takes the kind and the cause.
-    package init(
+    init(
         _ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool,
         mayBeProtocol: Bool = false
     ) {
@@ -32,14 +32,14 @@ package struct TransportFailure: Sendable, Hashable, Error {
     }
 
     /// A source sent fewer than 1 KiB a second for this many seconds.
-    package static func stalled(seconds: Int64) -> TransportFailure {
+    static func stalled(seconds: Int64) -> TransportFailure {
         TransportFailure(
             .stalled, "fewer than 1 KiB a second came for \(seconds) s",
             isPassing: true, wasSent: true)
     }
 
     /// A request went out on a connection of HTTP/1.1 that another request was using.
-    package static func misplaced(wasSent: Bool) -> TransportFailure {
+    static func misplaced(wasSent: Bool) -> TransportFailure {
         var failure = TransportFailure(
             .connectionLost, "several requests were under way on one connection of HTTP/1.1",
             isPassing: true, wasSent: wasSent)

@@ -17,7 +17,7 @@
 /// The machine has a struct for each question. `SourceChoice` decides which source is asked next.
 /// `TransferRequests` decides what it is asked for. `BytesInHand` knows which bytes came, and
 /// whether complete bytes are right.
-package struct TransferMachine: ~Copyable, Sendable {
+struct TransferMachine: ~Copyable, Sendable {
     let file: WantedFile
     var sources: SourceChoice
     var asking: TransferRequests
@@ -28,7 +28,7 @@ package struct TransferMachine: ~Copyable, Sendable {
     private(set) var wasCleaned = false
 
     /// Takes all that is known before the first request. There is at least one source.
-    package init(
+    init(
         target: Target, sources: [CandidateSource], isPost: Bool = false,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
         part: (record: PartRecord, length: Int64)? = nil,
@@ -45,19 +45,19 @@ package struct TransferMachine: ~Copyable, Sendable {
     }
 
     /// The number of requests so far.
-    package var requests: Int { asking.count }
+    var requests: Int { asking.count }
 
     /// The part in hand.
-    package var part: PartState? { bytes.part }
+    var part: PartState? { bytes.part }
 
     /// The body being received.
-    package var reception: Reception? { bytes.reception }
+    var reception: Reception? { bytes.reception }
 
     /// Digests that servers sent for the bytes in hand.
-    package var sentDigests: [Digest] { bytes.sentDigests }
+    var sentDigests: [Digest] { bytes.sentDigests }
 
     /// Returns the first action, and drops a part that is longer than the file.
-    package mutating func begin() -> TransferAction {
+    mutating func begin() -> TransferAction {
         if let part, let total = knownTotal, part.length > total {
             bytes.dropPart()
             return TransferAction(request(), dropsPart: true)
@@ -67,14 +67,14 @@ package struct TransferMachine: ~Copyable, Sendable {
     }
 
     /// Continues after a wait. If the wait was for credentials, they did not come.
-    package mutating func waited() -> TransferAction {
+    mutating func waited() -> TransferAction {
         endRenewal().map { end($0) } ?? TransferAction(request())
     }
 
     /// Continues with other credentials. Returns nil if the transfer does not wait for credentials.
     ///
     /// - Parameter reason: why no other credentials were supplied; nil if they were.
-    package mutating func renewed(without reason: String?) -> TransferAction? {
+    mutating func renewed(without reason: String?) -> TransferAction? {
         guard var refusal = endRenewal() else { return nil }
         guard let reason else { return renewed(after: refusal) }
         refusal.cause += ", and no other credentials were supplied: \(reason)"
@@ -82,10 +82,10 @@ package struct TransferMachine: ~Copyable, Sendable {
     }
 
     /// Notes for how many milliseconds each source's host must not be asked, in the sources' order.
-    package mutating func know(closedFor: [Int64]) { sources.know(closedFor: closedFor) }
+    mutating func know(closedFor: [Int64]) { sources.know(closedFor: closedFor) }
 
     /// Notes what is known of the protocols that a source's host speaks.
-    package mutating func know(_ protocols: HostProtocols, of source: Int) {
+    mutating func know(_ protocols: HostProtocols, of source: Int) {
         sources.states[source].protocols.learn(protocols)
     }
 
@@ -93,7 +93,7 @@ package struct TransferMachine: ~Copyable, Sendable {
     ///
     /// Other transfers may have found the protocols of the host after the machine planned the
     /// request.
-    package mutating func adapted(to protocols: HostProtocols) -> RequestPlan {
+    mutating func adapted(to protocols: HostProtocols) -> RequestPlan {
         know(protocols, of: asking.plan.source)
         return asking.setProtocol(sources, isPost: file.isPost)
     }
@@ -103,7 +103,7 @@ package struct TransferMachine: ~Copyable, Sendable {
 
 extension TransferMachine {
     /// Judges the head of a response, and returns the next action.
-    package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
+    mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
         if asking.plan.isRefused(by: head.status) { return askOverAnotherProtocol() }
         // The connection leads to another host. A connection of its own leads to the right one.
         if head.status == 421, !file.isPost, let action = askUnshared() {
@@ -172,7 +172,7 @@ extension TransferMachine {
     ///
     /// - Parameter isCut: whether the TLS connection ended without close_notify. Then the end of
     ///   the connection may have cut a body without a length (RFC 9112 §9.8).
-    package mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
+    mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
         if isCut, reception.framing == .unbounded, lacksProofOfLength {
             return interrupted(.cutUnseen(at: length), length: length)
@@ -195,7 +195,7 @@ extension TransferMachine {
     }
 
     /// Handles more bytes than the reception's limit allows.
-    package mutating func exceeded(limit: Int64) -> TransferAction {
+    mutating func exceeded(limit: Int64) -> TransferAction {
         let isDeclared = file.expectation.size != nil || reception?.total != nil
         bytes.breakOff()
         return end(.tooManyBytes(limit: limit, isDeclared: isDeclared), dropsPart: true)
@@ -208,7 +208,7 @@ extension TransferMachine {
     ///
     /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
     ///   and sha256.
-    package mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
+    mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
         -> TransferAction
     {
         let verification: Verification
@@ -261,7 +261,7 @@ extension TransferMachine {
     ///
     /// - Parameter held: the number of bytes in hand. If no byte is missing, the body ends by
     ///   itself.
-    package func mayBreakOff(held: Int64) -> Bool {
+    func mayBreakOff(held: Int64) -> Bool {
         if file.isPost { return false }
         guard held > 0, let part, let reception else { return reception == nil || held == 0 }
         return held != knownTotal && reception.allowsRanges
@@ -269,7 +269,7 @@ extension TransferMachine {
     }
 
     /// Breaks the request off. The next request continues with the `length` bytes in hand.
-    package mutating func brokenOff(length: Int64?) -> TransferAction {
+    mutating func brokenOff(length: Int64?) -> TransferAction {
         progressed(to: length)
         bytes.breakOff()
         return TransferAction(request())
@@ -280,15 +280,14 @@ extension TransferMachine {
 
 extension TransferMachine {
     /// Whether a failure means only that the host may speak another protocol.
-    package func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
+    func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
         bytes.reception == nil && asking.plan.isRefused(by: failure)
     }
 
     /// Handles a failure of the transport, before a response or amid a body.
     ///
     /// - Parameter length: the present length of the part; nil without a part.
-    package mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
-    {
+    mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction {
         let hasProgressed = progressed(to: length)
         if mayRefuseProtocol(failure) { return askOverAnotherProtocol() }
         bytes.breakOff()
@@ -321,7 +320,7 @@ extension TransferMachine {
     /// transfers that need the host.
     ///
     /// - Parameter wait: the time until the host is tried again, in milliseconds.
-    package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
+    mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
         bytes.breakOff()
         let refusal = ResponseError(failure.code, failure.cause)
         guard !file.isPost || !failure.wasSent else {
@@ -334,7 +333,7 @@ extension TransferMachine {
     ///
     /// - Parameter wasAsked: whether this transfer's request was the last try. Otherwise the
     ///   request was not made.
-    package mutating func hostIsDown(
+    mutating func hostIsDown(
         _ host: String, _ outage: Outage, wasAsked: Bool
     ) -> TransferAction {
         if !wasAsked { asking.takeBack() }
@@ -345,7 +344,7 @@ extension TransferMachine {
     /// Ends the source for this run, because its host wants no requests for too long.
     ///
     /// The request was not made.
-    package mutating func heldOff(seconds: Int64) -> TransferAction {
+    mutating func heldOff(seconds: Int64) -> TransferAction {
         asking.takeBack()
         return end(.heldOff(seconds: seconds, file.policy), isRetryable: true)
     }
@@ -353,8 +352,7 @@ extension TransferMachine {
     /// Ends the source for a reason that mirror found, before or amid the source's bytes.
     ///
     /// - Parameter length: the present length of the part; nil before the source's bytes.
-    package mutating func refused(_ refusal: ResponseError, length: Int64? = nil) -> TransferAction
-    {
+    mutating func refused(_ refusal: ResponseError, length: Int64? = nil) -> TransferAction {
         progressed(to: length)
         bytes.breakOff()
         return checkOfAll(length: length) ?? end(refusal)
@@ -372,21 +370,21 @@ extension TransferMachine {
 }
 
 /// The next step of a transfer, and what the driver does or notes before it.
-package struct TransferAction: Sendable {
+struct TransferAction: Sendable {
     /// The step itself.
-    package var next: Next
+    var next: Next
     /// Whether the driver drops the part before the step.
-    package var dropsPart: Bool
+    var dropsPart: Bool
     /// The event for observers, a retry or a restart; nil without one.
-    package var notice: TransferEvent?
+    var notice: TransferEvent?
     /// For how many seconds the server asked that its host get no requests; nil if it did not.
-    package var hostHold: Int64?
+    var hostHold: Int64?
     /// What the transfer learned about the protocols of the requested host; nil without news.
-    package var protocols: HostProtocols?
+    var protocols: HostProtocols?
     /// Whether the wait follows a lost connection, and ends early when the network comes back.
-    package var waitsForNetwork = false
+    var waitsForNetwork = false
     /// Whether the wait is for other credentials of the current source. `renewed` ends the wait.
-    package var asksCredentials = false
+    var asksCredentials = false
 
     init(_ next: Next, dropsPart: Bool = false, notice: TransferEvent? = nil) {
         self.next = next
@@ -395,7 +393,7 @@ package struct TransferAction: Sendable {
     }
 
     /// A step of a transfer, and the method of the machine that the driver calls next.
-    package enum Next: Sendable {
+    enum Next: Sendable {
         /// Make the request. `answered` or `interrupted` comes next.
         case request(RequestPlan)
         /// Receive the body. `bodyEnded`, `interrupted` or `exceeded` comes next.

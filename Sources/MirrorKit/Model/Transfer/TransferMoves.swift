@@ -233,7 +233,7 @@ extension TransferMachine {
     /// Moves to another source before the request is made, because the host does not answer.
     ///
     /// Returns nil if no other source may be asked. The transfer then waits for the host.
-    package mutating func elsewhere() -> TransferAction? {
+    mutating func elsewhere() -> TransferAction? {
         guard sources.moveElsewhere() else { return nil }
         asking.takeBack()
         return TransferAction(request())

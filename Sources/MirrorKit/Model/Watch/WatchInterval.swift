@@ -126,7 +126,7 @@ package struct NextSync: Sendable, Hashable {
     /// The time of the sync.
     package var at: Instant
     /// The reason for that time.
-    package var cause: Cause
+    var cause: Cause
 
     /// Creates a value from the time and the reason.
     package init(at: Instant, cause: Cause) { (self.at, self.cause) = (at, cause) }

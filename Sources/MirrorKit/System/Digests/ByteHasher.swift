@@ -9,10 +9,10 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     // may move between threads, and two threads never use it at once.
     private let context: OpaquePointer
     /// The algorithm.
-    package let algorithm: DigestAlgorithm
+    let algorithm: DigestAlgorithm
 
     /// Begins a digest of no bytes.
-    package init(_ algorithm: DigestAlgorithm) {
+    init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
         // EVP_MD_CTX_new fails only if malloc fails, and then Swift itself would trap.
         guard let context = EVP_MD_CTX_new() else {
@@ -30,23 +30,23 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     deinit { EVP_MD_CTX_free(context) }
 
     /// Returns a second running digest of the bytes so far. Neither changes the other from here on.
-    package func copy() -> ByteHasher { ByteHasher(copying: self) }
+    func copy() -> ByteHasher { ByteHasher(copying: self) }
 
     /// Adds bytes at the end.
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }
 
     /// Adds bytes at the end.
-    package mutating func update(_ bytes: [UInt8]) {
+    mutating func update(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { update($0) }
     }
 
     /// Returns the digest of the bytes so far. More bytes may follow.
-    package func snapshot() -> Digest { ByteHasher(copying: self).finish() }
+    func snapshot() -> Digest { ByteHasher(copying: self).finish() }
 
     /// Ends the digest and returns its value.
-    package consuming func finish() -> Digest {
+    consuming func finish() -> Digest {
         let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
             var length: UInt32 = 0
             let isDone = EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1
@@ -105,7 +105,7 @@ private struct Fetched: @unchecked Sendable {
 
 extension SourceKey {
     /// The key of a URL: its query is replaced by the query's sha256.
-    package init(_ url: SourceURL) {
+    init(_ url: SourceURL) {
         var text = url.withoutSecrets
         if let query = url.query {
             text += "?" + ByteHasher.digest(.sha256, of: Array(query.utf8)).hex

@@ -7,7 +7,7 @@ package final class Descriptor: Sendable {
     package let number: Int32
 
     /// Takes ownership of an open descriptor.
-    package init(owning number: Int32) { self.number = number }
+    init(owning number: Int32) { self.number = number }
 
     deinit { close(number) }
 
@@ -17,22 +17,22 @@ package final class Descriptor: Sendable {
     }
 
     /// The file's status (fstat(2)).
-    package func status(path: String) throws(Errno) -> FileStatus {
+    func status(path: String) throws(Errno) -> FileStatus {
         try FileStatus(folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)
     }
 
     /// Makes bytes and size durable, but not times (fdatasync(2)).
-    package func flushBytes(path: String) throws(Errno) {
+    func flushBytes(path: String) throws(Errno) {
         try retryingLibc("fdatasync", path) { fdatasync(number) }
     }
 
     /// Makes everything about the file or folder durable (fsync(2)).
-    package func flush(path: String) throws(Errno) {
+    func flush(path: String) throws(Errno) {
         try retryingLibc("fsync", path) { fsync(number) }
     }
 
     /// Writes all bytes at an offset. After a short write, it writes the rest (pwrite(2)).
-    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, path: String)
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, path: String)
         throws(Errno)
     {
         var done = 0
@@ -54,7 +54,7 @@ package final class Descriptor: Sendable {
     /// Reads bytes at an offset into a buffer, and returns their number (pread(2)).
     ///
     /// The call fills the buffer, unless the file ends earlier.
-    package func read(
+    func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, path: String
     ) throws(Errno) -> Int {
         var done = 0
@@ -73,7 +73,7 @@ package final class Descriptor: Sendable {
     ///
     /// The bytes come from the page cache, so the call costs a copy and no read from the disk. The
     /// call exposes a disk or a file system that reported a write but did not perform it.
-    package func confirm(
+    func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer, path: String
     ) throws(Errno) {
@@ -85,7 +85,7 @@ package final class Descriptor: Sendable {
     }
 
     /// Writes bytes to the start of a file, and reads them back.
-    package func writeConfirmed(_ bytes: [UInt8], path: String) throws(Errno) {
+    func writeConfirmed(_ bytes: [UInt8], path: String) throws(Errno) {
         var buffer: [UInt8] = []
         try writeConfirmed(bytes, path: path, with: &buffer)
     }
@@ -93,7 +93,7 @@ package final class Descriptor: Sendable {
     /// Writes bytes to the start of a file, and reads them back into a buffer.
     ///
     /// The buffer grows to the number of bytes. The caller can use it again for the next file.
-    package func writeConfirmed(
+    func writeConfirmed(
         _ bytes: [UInt8], path: String, with buffer: inout [UInt8]
     ) throws(Errno) {
         try write(bytes, at: 0, path: path)
@@ -122,7 +122,7 @@ package final class Descriptor: Sendable {
 /// descriptors for the index and its log, the lock, the root, open folders, and its threads' waits.
 extension Descriptor {
     /// How many files this process may have open (getrlimit(2), RLIMIT_NOFILE).
-    package static var limit: Int {
+    static var limit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return 1024
@@ -140,7 +140,7 @@ extension Descriptor {
     static let each = 4
 
     /// Returns how many transfers may run at once: the wanted number or fewer, but at least one.
-    package static func transfers(wanted: Int, limit: Int) -> Int {
+    static func transfers(wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - others) / each))
     }
 
@@ -149,12 +149,12 @@ extension Descriptor {
     ///
     /// Each connection has a socket and the file that it sends. Further connections wait in the
     /// kernel's queue. If the server accepted them, it could not open their files.
-    package static func connections(wanted: Int, limit: Int) -> Int {
+    static func connections(wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - othersOfServer) / 2))
     }
 
     /// Returns the message for users if fewer transfers than wanted may run. Returns nil otherwise.
-    package static func limitNotice(wanted: Int, limit: Int) -> String? {
+    static func limitNotice(wanted: Int, limit: Int) -> String? {
         let count = transfers(wanted: wanted, limit: limit)
         guard count < wanted else { return nil }
         let transfers = count == 1 ? "1 transfer runs" : "\(count) transfers run"

@@ -3,18 +3,18 @@ internal import Glibc
 internal import Synchronization
 
 /// A name in an open folder, for renames, links and status calls.
-package struct DirectoryEntry: Sendable {
+struct DirectoryEntry: Sendable {
     /// The folder, open.
-    package let folder: Descriptor
+    let folder: Descriptor
     /// The path below the root, for messages and for the index.
-    package let path: String
+    let path: String
     /// A text that ends with the name. Mostly it is the path, so that no text is made for the name.
     private let text: String
     /// The offset in bytes of the name in `text`.
     private let nameStart: Int
 
     /// Creates an entry from an open folder and a name in it.
-    package init(folder: Descriptor, name: String, path: String) {
+    init(folder: Descriptor, name: String, path: String) {
         self.folder = folder
         self.path = path
         text = name
@@ -22,7 +22,7 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// Creates an entry from an open folder and the path of a file in it.
-    package init(folder: Descriptor, path: String) {
+    init(folder: Descriptor, path: String) {
         self.folder = folder
         self.path = path
         text = path
@@ -30,10 +30,10 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// The name in the folder.
-    package var name: String { nameStart == 0 ? text : PathText.name(of: text) }
+    var name: String { nameStart == 0 ? text : PathText.name(of: text) }
 
     /// Returns the status of the file with this name. Returns nil if there is no file.
-    package func status() throws(Errno) -> FileStatus? {
+    func status() throws(Errno) -> FileStatus? {
         let (status, failure) = withName { FileStatus.ask(folder.number, $0) }
         if failure == ENOENT { return nil }
         if failure != 0 { throw Errno(number: failure, call: "statx", path: path) }
@@ -46,13 +46,13 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// Returns the entry of another name in the same folder.
-    package func sibling(_ name: String) -> DirectoryEntry {
+    func sibling(_ name: String) -> DirectoryEntry {
         let above = path.utf8.count - self.name.utf8.count
         return DirectoryEntry(folder: folder, name: name, path: path.prefix(bytes: above) + name)
     }
 
     /// Opens the file. The call follows no symbolic link and does not wait for a pipe.
-    package func open(_ flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
+    func open(_ flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
         Descriptor(
             owning: try retrying("openat", path) {
                 let all = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -61,7 +61,7 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// Removes the file. A missing file is no error.
-    package func unlink() throws(Errno) {
+    func unlink() throws(Errno) {
         do throws(Errno) {
             try retryingLibc("unlinkat", path) { withName { unlinkat(folder.number, $0, 0) } }
         } catch {
@@ -70,7 +70,7 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// Gives the file a second name. Throws `EEXIST` if the name is taken.
-    package func link(to other: DirectoryEntry) throws(Errno) {
+    func link(to other: DirectoryEntry) throws(Errno) {
         try retryingLibc("linkat", other.path) {
             withName { name in
                 other.withName { linkat(folder.number, name, other.folder.number, $0, 0) }
@@ -79,12 +79,12 @@ package struct DirectoryEntry: Sendable {
     }
 
     /// Renames the file to another name, and replaces an existing file of that name (rename(2)).
-    package func replace(_ other: DirectoryEntry) throws(Errno) {
+    func replace(_ other: DirectoryEntry) throws(Errno) {
         try rename(to: other, flags: 0)
     }
 
     /// Swaps the files of two names in one step (`RENAME_EXCHANGE`).
-    package func exchange(with other: DirectoryEntry) throws(Errno) {
+    func exchange(with other: DirectoryEntry) throws(Errno) {
         try rename(to: other, flags: UInt32(LINUX_RENAME_EXCHANGE))
     }
 
@@ -92,7 +92,7 @@ package struct DirectoryEntry: Sendable {
     ///
     /// The slash at the end makes the kernel itself check for folders (path_resolution(7)). So no
     /// other program can act between the check and the exchange.
-    package func exchangeFolders(with other: DirectoryEntry) throws(Errno) {
+    func exchangeFolders(with other: DirectoryEntry) throws(Errno) {
         try retrying("renameat2", other.path) {
             linux_renameat2(
                 folder.number, name + "/", other.folder.number, other.name + "/",
@@ -105,7 +105,7 @@ package struct DirectoryEntry: Sendable {
     ///
     /// If the file system lacks that flag, the file gets a hard link, which never replaces a file
     /// either. If there are no hard links, the call checks the name before it renames.
-    package func renameToFree(_ other: DirectoryEntry) throws(Errno) {
+    func renameToFree(_ other: DirectoryEntry) throws(Errno) {
         do throws(Errno) {
             return try rename(to: other, flags: UInt32(LINUX_RENAME_NOREPLACE))
         } catch {
@@ -136,14 +136,14 @@ package struct DirectoryEntry: Sendable {
 
 extension Descriptor {
     /// Gives the open file a name, or a further one. Throws `EEXIST` if the name is taken.
-    package func link(to entry: DirectoryEntry) throws(Errno) {
+    func link(to entry: DirectoryEntry) throws(Errno) {
         try retrying("linkat", entry.path) {
             entry.withName { linux_link_open(number, entry.folder.number, $0) }
         }
     }
 
     /// Gives the open file a name. Returns false if the name is taken.
-    package func linkIfFree(to entry: DirectoryEntry) throws(Errno) -> Bool {
+    func linkIfFree(to entry: DirectoryEntry) throws(Errno) -> Bool {
         do throws(Errno) { try link(to: entry) } catch {
             if error.number == EEXIST { return false }
             throw error
@@ -154,19 +154,19 @@ extension Descriptor {
 
 extension Errno {
     /// Whether the file system or the kernel lacks the flag of renameat2(2).
-    package var isUnsupportedRename: Bool {
+    var isUnsupportedRename: Bool {
         number == EINVAL || number == ENOSYS || number == EOPNOTSUPP
     }
 
     /// Whether the file system has no hard links, or allows no further one for this file.
-    package var isUnsupportedLink: Bool {
+    var isUnsupportedLink: Bool {
         number == EPERM || number == EOPNOTSUPP || number == EMLINK || number == ENOSYS
     }
 }
 
 extension DirectoryEntry {
     /// Removes a folder with everything below it. The call follows no link.
-    package func removeTree() throws(Errno) {
+    func removeTree() throws(Errno) {
         let opened = try open(O_RDONLY | O_DIRECTORY)
         for child in try opened.names(path: path) {
             let entry = DirectoryEntry(folder: opened, name: child, path: path + "/" + child)
@@ -185,7 +185,7 @@ extension Descriptor {
     ///
     /// mirror makes no name that is not UTF-8, so other names are left out. With `part`, the call
     /// also leaves out names that do not contain this text.
-    package func names(path: String, containing part: String? = nil) throws(Errno) -> [String] {
+    func names(path: String, containing part: String? = nil) throws(Errno) -> [String] {
         var names: [String] = []
         try forEachName(path: path) { bytes in
             let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress
@@ -199,7 +199,7 @@ extension Descriptor {
     }
 
     /// Returns the names in an open folder. Returns nil if a name is not UTF-8.
-    package func allNames(path: String) throws(Errno) -> [String]? {
+    func allNames(path: String) throws(Errno) -> [String]? {
         // Other programs may change the folder, so it is read once.
         var names: [String] = []
         var isWhole = true
@@ -242,15 +242,15 @@ extension Descriptor {
 /// The attributes of a folder: mode, owner, group and extended attributes.
 ///
 /// Access control lists and security labels are extended attributes.
-package struct FolderAttributes: Sendable, Hashable {
+struct FolderAttributes: Sendable, Hashable {
     /// The permission bits.
-    package let mode: UInt16
+    let mode: UInt16
     private let user: UInt32
     private let group: UInt32
     private let extended: [[UInt8]: [UInt8]]
 
     /// Reads the attributes of an open folder (statx(2), flistxattr(2)).
-    package init(of folder: Descriptor, path: String) throws(Errno) {
+    init(of folder: Descriptor, path: String) throws(Errno) {
         var status = linux_status()
         try retrying("statx", path) {
             linux_statx(folder.number, "", Int32(LINUX_AT_EMPTY_PATH), &status)
@@ -262,7 +262,7 @@ package struct FolderAttributes: Sendable, Hashable {
     }
 
     /// Whether another folder has equal attributes, except for the mode, which can be set.
-    package func equalsExceptForMode(_ other: FolderAttributes) -> Bool {
+    func equalsExceptForMode(_ other: FolderAttributes) -> Bool {
         user == other.user && group == other.group && extended == other.extended
     }
 
@@ -316,7 +316,7 @@ private let randomBatch = 256
 private let randomStock = Mutex<[UInt8]>([])
 
 /// Returns unpredictable bytes, at most 256, for names that no other process picks (getrandom(2)).
-package func randomBytes(_ count: Int) -> [UInt8] {
+func randomBytes(_ count: Int) -> [UInt8] {
     precondition(count <= randomBatch)
     return randomStock.withLock { stock in
         if stock.count < count {
@@ -343,4 +343,4 @@ private func readRandomDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bo
 }
 
 /// Returns this many unpredictable bytes as hexadecimal digits, two for each byte.
-package func randomHex(_ count: Int) -> String { Hex.encode(randomBytes(count)) }
+func randomHex(_ count: Int) -> String { Hex.encode(randomBytes(count)) }

@@ -4,11 +4,11 @@ internal import Glibc
 /// An error number of the system, the call that gave it, and the path in that call.
 package struct Errno: Error, Hashable, CustomStringConvertible {
     /// The number, as errno(3) lists them.
-    package let number: Int32
+    let number: Int32
     /// The call, e.g. `openat2`.
-    package let call: String
+    let call: String
     /// The path below the root, or as the caller gave it. Empty if the call has no path.
-    package let path: String
+    let path: String
 
     /// Keeps the error number of a failed call.
     package init(number: Int32, call: String, path: String) {
@@ -21,13 +21,13 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
     package var description: String { "\(String(cString: strerror(number))) (\(call))" }
 
     /// Whether the disk, or a quota on it, is full.
-    package var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
+    var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
 
     /// Whether a person can remove what prevents this one call, such as a file in the way.
     ///
     /// False if the disk failed or is full, or if the process may have no more open files or
     /// memory.
-    package var isInTheWay: Bool {
+    var isInTheWay: Bool {
         !isNoSpace && ![EIO, EBADMSG, EAGAIN, EMFILE, ENFILE, ENOMEM].contains(number)
     }
 }
@@ -37,7 +37,7 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
 /// `retrying` must not call close(2). Linux has released the descriptor by then, so a second call
 /// would close a descriptor that belongs to other code.
 @discardableResult
-package func retrying<Value: SignedInteger>(
+func retrying<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value
 ) throws(Errno) -> Value {
     let result = uninterrupted(body)
@@ -57,7 +57,7 @@ func uninterrupted<Value: SignedInteger>(_ body: () -> Value) -> Value {
 
 /// Makes a call of libc that returns -1 and sets `errno`. Repeats it as `retrying` does.
 @discardableResult
-package func retryingLibc<Value: SignedInteger>(
+func retryingLibc<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value
 ) throws(Errno) -> Value {
     try retrying(call, path()) { () -> Value in

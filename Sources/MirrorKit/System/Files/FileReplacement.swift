@@ -9,7 +9,7 @@ internal import Glibc
 /// link stays and its destination is rewritten. The writer holds the new file with flock(2) while
 /// that file has a temporary name. A killed process leaves a file that no process holds. The next
 /// writer in that folder removes such a file.
-package struct FileReplacement {
+struct FileReplacement {
     /// The path of the file, with links resolved.
     private let path: String
     /// The file's status when this value was made. `nil` means that there was no file.
@@ -19,7 +19,7 @@ package struct FileReplacement {
     ///
     /// Throws `MirrorError` with `usage` if the file is not regular, or is a link that leads
     /// nowhere. Throws other codes if a link cannot be followed.
-    package init(of path: String) throws(MirrorError) {
+    init(of path: String) throws(MirrorError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let number = errno
@@ -45,13 +45,13 @@ package struct FileReplacement {
 
     /// The absolute path of the folder that holds the file.
     /// `nil` means that there is no such folder.
-    package var folder: String? { resolvedPath(folderPath) }
+    var folder: String? { resolvedPath(folderPath) }
 
     /// Writes the bytes from `body` to a new file, and renames it onto the old one.
     ///
     /// After an error, the path leads to the unchanged old file. If only the flush of the folder
     /// failed, it leads to the whole new file. Throws the errors of `body`, or `MirrorError`.
-    package func write<Value>(
+    func write<Value>(
         _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Value
     ) throws -> Value {
         do {
@@ -162,7 +162,7 @@ extension Descriptor {
     /// The call shares the extents (FICLONE), else lets the kernel copy (copy_file_range(2)), else
     /// reads and writes. The copy has the bytes that this file had at some moment. The caller
     /// verifies the copy.
-    package func copy(to copy: Descriptor, path: String) throws(Errno) {
+    func copy(to copy: Descriptor, path: String) throws(Errno) {
         if linux_ficlone(copy.number, number) >= 0 { return }
         if try copyInKernel(to: copy, path: path) { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)

@@ -2,27 +2,27 @@ internal import CLinux
 internal import Glibc
 
 /// The part of statx(2)'s report on a directory entry that mirror uses.
-package struct FileStatus: Sendable, Hashable {
+struct FileStatus: Sendable, Hashable {
     /// The kind of a file that is not regular. `nil` means that the file is regular.
-    package let kind: FileKind?
+    let kind: FileKind?
     /// Size, times and inode.
-    package let stamp: FileStamp
+    let stamp: FileStamp
     /// When the file was last read, in nanoseconds since the epoch, as far as the mount records it.
-    package let accessed: Int64
+    let accessed: Int64
     /// The number of the file's names (hard links).
-    package let links: UInt32
+    let links: UInt32
     /// The permission bits.
-    package let mode: UInt16
+    let mode: UInt16
     /// The number of the user who owns the file.
-    package let user: UInt32
+    let user: UInt32
     /// The device of the file system that holds the file: major number << 32, and minor number.
-    package let device: UInt64
+    let device: UInt64
 
     /// Whether the file is regular.
-    package var isFile: Bool { kind == nil }
+    var isFile: Bool { kind == nil }
 
     /// Asks for the status of a name in a folder. The call follows no symbolic link.
-    package init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
+    init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
         // `withCString` lends the text's own bytes. A String passed directly would be copied.
         let (status, failure) = name.withCString { FileStatus.ask(folder, $0, flags) }
         if failure != 0 { throw Errno(number: failure, call: "statx", path: path) }
@@ -41,7 +41,7 @@ package struct FileStatus: Sendable, Hashable {
 
     /// Returns the stamp of a regular file in a folder.
     /// Returns nil for any other file, and after an error.
-    package static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
+    static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
         var result = linux_status()
         let flags = AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)
         guard linux_statx(folder, name, flags, &result) == 0,
@@ -55,7 +55,7 @@ package struct FileStatus: Sendable, Hashable {
     /// Returns the stamp of the regular file to which a path leads, also through links.
     ///
     /// Returns nil for any other file, and after an error.
-    package static func stamp(following path: String) -> FileStamp? {
+    static func stamp(following path: String) -> FileStamp? {
         var result = linux_status()
         let code = path.withCString { name in
             uninterrupted { linux_statx(AT_FDCWD, name, 0, &result) }
@@ -94,30 +94,30 @@ package struct FileStatus: Sendable, Hashable {
 }
 
 /// The type of a file system, which shows how far its locks and flushes reach (statfs(2)).
-package struct FileSystemKind: Hashable {
+struct FileSystemKind: Hashable {
     /// The magic number. 0 means that the kernel does not report it.
     let magic: Int64
 
     /// Creates a type from its magic number.
-    package init(magic: Int64) { self.magic = magic }
+    init(magic: Int64) { self.magic = magic }
 
     /// Queries the file system that holds an open file.
-    package init(of descriptor: Descriptor) {
+    init(of descriptor: Descriptor) {
         magic = max(0, linux_file_system_type(descriptor.number))
     }
 
     /// The name of a file system that other machines or a program serve. `nil` means a local one.
-    package var networkName: String? { FileSystemKind.networks[magic] }
+    var networkName: String? { FileSystemKind.networks[magic] }
 
     /// Whether one syncfs(2) is known to flush everything that a batch wrote, and to report its
     /// errors.
-    package var reportsGroupFlush: Bool { FileSystemKind.groupFlushing.contains(magic) }
+    var reportsGroupFlush: Bool { FileSystemKind.groupFlushing.contains(magic) }
 
     /// Whether writes cost less after room was reserved for many of them at once.
     ///
     /// The gain was measured on ext4. xfs looks ahead by itself, and tmpfs would fill pages that
     /// may never be written.
-    package var gainsByReserving: Bool { magic == 0xEF53 }
+    var gainsByReserving: Bool { magic == 0xEF53 }
 
     /// ext2/3/4, xfs, btrfs (linux/magic.h).
     private static let groupFlushing: Set<Int64> = [0xEF53, 0x5846_5342, 0x9123_683E]
@@ -129,7 +129,7 @@ package struct FileSystemKind: Hashable {
     ]
 
     /// Whether this kernel reports write-back errors through syncfs(2): since Linux 5.8.
-    package static let kernelReportsGroupFlush: Bool = {
+    static let kernelReportsGroupFlush: Bool = {
         var names = utsname()
         guard uname(&names) == 0 else { return false }
         let release = withUnsafeBytes(of: names.release) {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Whether the network is metered, as NetworkManager says.
-package enum NetworkMetering: Sendable, Hashable {
+enum NetworkMetering: Sendable, Hashable {
     /// Bytes cost money, or are believed to.
     case metered
     /// Bytes cost no money.
@@ -17,7 +17,7 @@ package enum NetworkMetering: Sendable, Hashable {
     /// system bus that hangs. Three seconds give a busy machine time to answer: without an answer,
     /// the network counts as free. The values are those of `NMMetered` in NetworkManager's D-Bus
     /// API: 1 means yes, and 3 means a guess of yes.
-    package static func read() -> NetworkMetering {
+    static func read() -> NetworkMetering {
         let answer = Mutex<NetworkMetering?>(nil)
         let isGiven = Semaphore()
         do throws(Errno) {
@@ -47,13 +47,13 @@ package enum NetworkMetering: Sendable, Hashable {
 /// Reports when the network may be back: an address or a route was added (rtnetlink(7)).
 ///
 /// A watch does not report changes from before it was created.
-package final class NetworkWatch: Sendable {
+final class NetworkWatch: Sendable {
     /// The descriptor to poll. It is readable while messages wait.
-    package let descriptor: Int32
+    let descriptor: Int32
 
     /// Creates a watch.
     /// Returns nil if the system reports no changes: then the back-off alone decides.
-    package init?() {
+    init?() {
         descriptor = linux_network_watch()
         if descriptor < 0 { return nil }
     }
@@ -61,5 +61,5 @@ package final class NetworkWatch: Sendable {
     deinit { close(descriptor) }
 
     /// Whether an address or a route was added since the last call.
-    package func hasReturned() -> Bool { linux_network_returned(descriptor) != 0 }
+    func hasReturned() -> Bool { linux_network_returned(descriptor) != 0 }
 }

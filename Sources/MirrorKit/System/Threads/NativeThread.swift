@@ -3,13 +3,13 @@ internal import Glibc
 internal import Synchronization
 
 /// A thread of the system, for work that blocks and so must not run on Swift's cooperative pool.
-package struct NativeThread: Sendable {
+struct NativeThread: Sendable {
     private let thread: pthread_t
 
     /// Starts a thread that runs `body`. The kernel cuts `name` to 15 bytes.
     ///
     /// Throws if the system refuses another thread (pthread_create(3)).
-    package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let result = pthread_create(
@@ -29,10 +29,10 @@ package struct NativeThread: Sendable {
     }
 
     /// Waits until the thread has ended. Call it once.
-    package func join() { pthread_join(thread, nil) }
+    func join() { pthread_join(thread, nil) }
 
     /// Detaches the thread, so that no call waits for its end. Call it once, instead of `join`.
-    package func detach() { pthread_detach(thread) }
+    func detach() { pthread_detach(thread) }
 
     private final class Start: Sendable {
         let name: String
@@ -50,9 +50,9 @@ package struct NativeThread: Sendable {
 /// Each `Offload` object is one such thread. The thread runs one piece of work after another, and
 /// ends when no work has arrived for a second. A run offloads many short pieces in a row. A new
 /// thread for each piece would cost more than the work.
-package final class Offload: Sendable {
+final class Offload: Sendable {
     /// Runs work on another thread. Suspends the task until the work returns a value or throws.
-    package static func run<Value: Sendable>(
+    static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -125,7 +125,7 @@ extension NativeThread {
     ///
     /// If the system gives no new thread, this thread runs both. `thread` is the name of the new
     /// thread, which the kernel cuts to 15 bytes.
-    package static func both<First, Second: Sendable>(
+    static func both<First, Second: Sendable>(
         _ first: () -> First, and second: @escaping @Sendable () -> Second, thread: String
     ) -> (First, Second) {
         let result = Mutex<Second?>(nil)
@@ -141,17 +141,17 @@ extension NativeThread {
 }
 
 /// Asks blocking work to stop, because its result is no longer wanted.
-package final class CancellationFlag: Sendable {
+final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 
     /// Creates a flag that is not set.
-    package init() {}
+    init() {}
 
     /// Whether the work should stop.
-    package var isSet: Bool { flag.load(ordering: .relaxed) }
+    var isSet: Bool { flag.load(ordering: .relaxed) }
 
     /// Asks the work to stop.
-    package func set() { flag.store(true, ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
 }
 
 /// Wakes a thread that waits in poll(2), from any other thread (eventfd(2)).
@@ -159,13 +159,13 @@ package final class CancellationFlag: Sendable {
 /// A signal stays until it is cleared, so a signal that arrives before the wait is not lost. The
 /// sender changes the shared state before it raises the signal. The receiver clears the signal
 /// before it reads that state. So a second signal before the first clear costs no system call.
-package final class WakeSignal: Sendable {
+final class WakeSignal: Sendable {
     /// The descriptor to poll for reading.
-    package let descriptor: Int32
+    let descriptor: Int32
     private let isRaised = Atomic(false)
 
     /// Creates a signal. Throws if the process may open no more descriptors.
-    package init() throws(Errno) {
+    init() throws(Errno) {
         descriptor = try retryingLibc("eventfd", "") {
             eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         }
@@ -174,7 +174,7 @@ package final class WakeSignal: Sendable {
     deinit { close(descriptor) }
 
     /// Wakes the waiting thread, or the next wait.
-    package func raise() {
+    func raise() {
         if isRaised.exchange(true, ordering: .acquiringAndReleasing) { return }
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
@@ -182,7 +182,7 @@ package final class WakeSignal: Sendable {
 
     /// Removes all signals so far.
     /// The caller reads the state that the signals announced after this call.
-    package func clear() {
+    func clear() {
         // Most iterations of a loop find no signal. The flag shows that without a system call.
         guard isRaised.load(ordering: .sequentiallyConsistent) else { return }
         var count: UInt64 = 0
@@ -196,7 +196,7 @@ package final class WakeSignal: Sendable {
     }
 
     /// Waits for a signal for at most this many milliseconds.
-    package func wait(milliseconds: Int32) {
+    func wait(milliseconds: Int32) {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&entry, 1, milliseconds)
     }

@@ -4,18 +4,18 @@ internal import Glibc
 /// The clocks of the system. Functions that decide get readings of the clocks as values.
 ///
 /// A loop reads the clocks through an instance, so that a simulation can replace them.
-package struct SystemClock: Sendable {
+struct SystemClock: Sendable {
     /// Milliseconds that never decrease.
-    package var monotonic: @Sendable () -> Int64
+    var monotonic: @Sendable () -> Int64
     /// Milliseconds of processor time that the calling thread has used.
-    package var threadBusy: @Sendable () -> Int64
+    var threadBusy: @Sendable () -> Int64
     /// The wall clock's time.
-    package var now: @Sendable () -> Instant
+    var now: @Sendable () -> Instant
     /// By how much local time is ahead of UTC.
-    package var offset: LocalOffset
+    var offset: LocalOffset
 
     /// Creates a value with the system's clocks, except for the given ones.
-    package init(
+    init(
         monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
         threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,
         now: @escaping @Sendable () -> Instant = SystemClock.now,
@@ -30,14 +30,14 @@ package struct SystemClock: Sendable {
 
 extension SystemClock {
     /// Milliseconds that never decrease, sleep included (CLOCK_BOOTTIME).
-    package static func monotonic() -> Int64 {
+    static func monotonic() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     /// Milliseconds of processor time that the calling thread has used.
-    package static func threadBusy() -> Int64 {
+    static func threadBusy() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
@@ -45,7 +45,7 @@ extension SystemClock {
 
     /// By how much local time is ahead of UTC, in the zone that TZ or the system names
     /// (localtime_r(3)).
-    package static let localOffset: LocalOffset = {
+    static let localOffset: LocalOffset = {
         tzset()
         return LocalOffset { instant in
             var seconds = time_t(instant.seconds)
@@ -56,7 +56,7 @@ extension SystemClock {
     }()
 
     /// The wall clock's time.
-    package static func now() -> Instant {
+    static func now() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Runs work that may block on other threads, in the order in which it was submitted.
-package protocol Workers: Sendable {
+protocol Workers: Sendable {
     /// Adds work. Returns false after `stop`: the work is then dropped.
     @discardableResult
     func submit(_ work: @escaping @Sendable () -> Void) -> Bool
@@ -14,7 +14,7 @@ package protocol Workers: Sendable {
 /// A few threads that take closures from one queue, in order.
 ///
 /// A thread starts when work arrives and all others are busy.
-package final class WorkPool: Workers {
+final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
@@ -40,7 +40,7 @@ package final class WorkPool: Workers {
     }
 
     /// Starts a thread with a name. Throws if the system gives no thread.
-    package typealias Start =
+    typealias Start =
         @Sendable (String, @escaping @Sendable () -> Void) throws(Errno) -> NativeThread
 
     private let name: String
@@ -50,7 +50,7 @@ package final class WorkPool: Workers {
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
-    package init(
+    init(
         name: String, threads count: Int,
         start: @escaping Start = { (name, body) throws(Errno) in try NativeThread(name, body) }
     ) {
@@ -60,7 +60,7 @@ package final class WorkPool: Workers {
     }
 
     /// Starts the first thread before there is work. Throws if the system gives no thread.
-    package func startFirst() throws(Errno) {
+    func startFirst() throws(Errno) {
         try threads.withLock { (threads) throws(Errno) in
             threads.append(try start(name) { self.run() })
             state.withLock { $0.started += 1 }
@@ -71,7 +71,7 @@ package final class WorkPool: Workers {
     ///
     /// If the system gives no thread at all, this call runs the work before it returns.
     @discardableResult
-    package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+    func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let (isTaken, isMore) = state.withLock { state in
             if state.isStopping { return (false, false) }
             state.queue.append(work)
@@ -130,7 +130,7 @@ package final class WorkPool: Workers {
     ///
     /// The call does not wait for work that a thread outside the pool runs. That work has ended
     /// when that thread's `submit` returns.
-    package func stop() {
+    func stop() {
         state.withLock { $0.isStopping = true }
         let ending = threads.withLock { threads in
             defer { threads = [] }
@@ -157,11 +157,11 @@ package final class WorkPool: Workers {
 }
 
 /// A counting semaphore (sem_overview(7)).
-package final class Semaphore: @unchecked Sendable {
+final class Semaphore: @unchecked Sendable {
     // Any thread may call sem_post and sem_wait, because the pointer never changes.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    package init() {
+    init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
     }
@@ -171,12 +171,12 @@ package final class Semaphore: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    package func post() { sem_post(semaphore) }
+    func post() { sem_post(semaphore) }
 
-    package func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
+    func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
 
     /// Waits at most this many seconds. Returns false if the time ran out.
-    package func wait(seconds: Int) -> Bool {
+    func wait(seconds: Int) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)
         end.tv_sec += seconds
@@ -188,16 +188,16 @@ package final class Semaphore: @unchecked Sendable {
 }
 
 /// A queue of pieces of work, which run in order, one at a time, on any free worker of a pool.
-package final class SerialWork: Sendable {
-    package typealias Piece = @Sendable () -> Void
+final class SerialWork: Sendable {
+    typealias Piece = @Sendable () -> Void
 
     private let queue = Mutex<(pieces: [Piece], isRunning: Bool)>(([], false))
     private let workers: any Workers
 
-    package init(on workers: any Workers) { self.workers = workers }
+    init(on workers: any Workers) { self.workers = workers }
 
     /// Adds a piece of work behind all others. Any thread may call it.
-    package func add(_ piece: @escaping Piece) {
+    func add(_ piece: @escaping Piece) {
         let mustStart = queue.withLock { queue in
             queue.pieces.append(piece)
             defer { queue.isRunning = true }
