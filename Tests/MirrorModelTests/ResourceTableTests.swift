@@ -17,7 +17,7 @@ import Testing
         }
         resource.pieces = Pieces(length: 6, packed: Array(repeating: 9, count: 64))
         resource.mediaType = MediaRange("text/plain")
-        resource.refresh = .after(seconds: 60)
+        resource.refresh = .after(.seconds(60))
         resource.method = .post(body: try Template("a=${B}"))
         resource.priority = -3
         resource.isExecutable = true

@@ -351,9 +351,9 @@ import Testing
         evaluator.expectation = Expectation(size: 11)
         #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.sizeMismatch))
         evaluator.expectation = Expectation()
-        evaluator.policy.sizeLimit = 9
+        evaluator.policy.maxSize = 9
         #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.tooLarge))
-        evaluator.policy.isStrict = true
+        evaluator.policy.strict = true
         #expect(judge(evaluator, 200, []) == .refuse(.unverifiable))
         evaluator.expectation = Expectation(digests: [try #require(Self.pin)])
         #expect(judge(evaluator, 200, [("Content-Encoding", "gzip")]) == .receive(from: 0))

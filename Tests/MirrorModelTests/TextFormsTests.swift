@@ -11,7 +11,7 @@ import Testing
             ("1S", nil), ("9223372036854775807w", nil), ("99999999999999999999s", nil),
         ] as [(String, Int64?)])
     func refreshTakesDigitsAndOneUnit(text: String, seconds: Int64?) {
-        #expect(Refresh(text) == seconds.map { .after(seconds: $0) })
+        #expect(Refresh(text) == seconds.map { .after(.seconds($0)) })
     }
 
     @Test func templatesKeepNamesAndDollars() throws {

@@ -103,7 +103,7 @@ extension Stage {
             guard case .fetch(let wish) = story.roles[job].role else { return false }
             return story.mustBeGranted(wish)
         }
-        guard story.configuration.rateLimit == nil, !granted.isEmpty else { return }
+        guard story.configuration.limitRate == nil, !granted.isEmpty else { return }
         var alone: Int64 = 10_000
         // A copy of what is not there is fetched, too.
         for role in story.roles {
@@ -124,7 +124,8 @@ extension Stage {
         // Whoever sends a little now and then keeps its place for as long as it may, and whoever is
         // slow for as long as two whole bodies take, because wrong bytes are asked for once more.
         let policy = story.configuration.transfer
-        let patience = Int64(policy.retries + 1) * (policy.stallTimeout * 1000 + 20_000)
+        let patience =
+            Int64(policy.retries + 1) * (policy.stallTimeout.wholeSeconds * 1000 + 20_000)
         var bound = 2 * alone
         for role in story.roles {
             guard let number = story.wish(of: role.role), !story.mustBeGranted(number) else {

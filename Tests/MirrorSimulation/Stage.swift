@@ -48,7 +48,7 @@ final class Stage {
     func play() throws {
         let configuration = story.configuration
         time.tell(
-            "jobs \(configuration.jobs), per host \(configuration.perHost ?? 0), segments \(configuration.segments ?? 0), rate limit \(configuration.rateLimit ?? 0), workers take up to \(story.slowness) ms"
+            "jobs \(configuration.jobs), per host \(configuration.perHost ?? 0), segments \(configuration.segments ?? 0), rate limit \(configuration.limitRate ?? 0), workers take up to \(story.slowness) ms"
         )
         for host in story.world.hosts { time.tell("\(host)") }
         for (number, wish) in story.wishes.enumerated() { time.tell("wish \(number): \(wish)") }

@@ -78,12 +78,12 @@ final class Story {
         configuration.jobs = Int(chance.pick([1, 2, 3, 5, 8, 16, 128]))
         configuration.perHost = chance.pick([nil, nil, 1, 2, 4, 8])
         configuration.segments = chance.pick([nil, nil, 1, 3])
-        configuration.rateLimit =
+        configuration.limitRate =
             chance.oneIn(10) ? RateLimit(Int64(chance.number(20_000...2_000_000))) : nil
-        configuration.transferLimit = chance.oneIn(30) ? chance.number(1...1_000_000) : nil
+        configuration.maxTransfer = chance.oneIn(30) ? chance.number(1...1_000_000) : nil
         configuration.transfer.retries = Int(chance.pick([0, 1, 3, 7, 7]))
-        configuration.transfer.longestWait = chance.pick([2, 30, 300])
-        configuration.transfer.stallTimeout = chance.pick([2, 10, 30])
+        configuration.transfer.maxWait = .seconds(chance.pick([2, 30, 300]))
+        configuration.transfer.stallTimeout = .seconds(chance.pick([2, 10, 30]))
         roles = Story.roles(chance, wishes: wishes.count)
         hop = chance.pick([0, 0, 1, 5])
         diskLatency = chance.pick([0, 1, 30, 400, 3000])
@@ -98,7 +98,7 @@ final class Story {
 
     /// Whether nothing outside of the sources can keep the run from doing all that is wanted.
     var isUndisturbed: Bool {
-        acts.isEmpty && configuration.transferLimit == nil && roomForParts == .max
+        acts.isEmpty && configuration.maxTransfer == nil && roomForParts == .max
             && roomForPromotions == .max && diskFailsOneIn == 0 && rules.deadline == nil
             && !rules.stopsAtFirstFailure && !rules.isOffline && rules.onConflict == .rename
     }

@@ -37,8 +37,8 @@ final class ManifestFetch: Sendable {
 
     init(_ configuration: Configuration) throws {
         var configuration = configuration
-        configuration.transfer.sizeLimit = min(
-            configuration.transfer.sizeLimit ?? .max, ManifestFetch.greatestSize)
+        configuration.transfer.maxSize = min(
+            configuration.transfer.maxSize ?? .max, ManifestFetch.greatestSize)
         loop = try TransferLoop(configuration: configuration, parts: store, observer: waiters)
     }
 

@@ -101,7 +101,7 @@ final class Engine: Sendable {
     private func startedLoop() throws(MirrorError) -> TransferLoop {
         try loop.withLock { (loop) throws(MirrorError) in
             if let loop { return loop }
-            let freeSpace = FreeSpaceCheck(root, leastFreeSpace: configuration.leastFreeSpace)
+            let freeSpace = FreeSpaceCheck(root, leastFreeSpace: configuration.minFree)
             var configuration = configuration
             configuration.jobs = Descriptor.transfers(
                 wanted: configuration.jobs, limit: Descriptor.limit)

@@ -230,7 +230,7 @@ final class Execution: Sendable {
         self.engine = engine
         prepared = requests
         credentials =
-            options.isOffline
+            options.offline
             ? nil : options.credentials.map { RenewedCredentials(requests, from: $0) }
         self.control = control
         heldByCaller = FileLease.held
@@ -287,7 +287,7 @@ final class Execution: Sendable {
             expectation: Expectation(of: resource, replacing: submission.storedMediaType),
             local: step.local, part: step.part,
             priority: resource.priority,
-            isDecisive: options.stopsAtFirstFailure && !resource.isOptional,
+            isDecisive: options.failFast && !resource.isOptional,
             keepsPart: submission.keepsPart, renew: credentials?.renewal, allowance: allowance,
             isUrgent: submission.isUrgent)
     }
@@ -316,11 +316,11 @@ extension RunRules {
     /// The rules that follow from a run's options and its session's configuration.
     init(_ options: RunOptions, _ configuration: Configuration) {
         self.init()
-        isOffline = options.isOffline
-        acceptsStale = options.acceptsStale
-        longestStale = options.longestStale
-        stopsAtFirstFailure = options.stopsAtFirstFailure
-        deadline = options.deadline
+        isOffline = options.offline
+        acceptsStale = options.staleOK
+        longestStale = options.maxStale?.wholeSeconds
+        stopsAtFirstFailure = options.failFast
+        deadline = options.deadline?.wholeSeconds
         hasBudget = options.permission.budget != nil
         looksAtKeptLast = !options.reportsKept
         onConflict = configuration.onConflict

@@ -39,7 +39,7 @@ struct RunLimits {
         for (position, count) in removals.sorted(by: { $0.key < $1.key }) {
             let manifest = plan.manifests[position]
             let owned = plan.owned[manifest.owner] ?? count
-            let isAllowed = options.deleteLimit.allows(
+            let isAllowed = options.maxDelete.allows(
                 removals: count, owned: owned, resources: manifest.resources.count)
             guard !isAllowed else { continue }
             throw MirrorError(
@@ -53,7 +53,7 @@ struct RunLimits {
     private func checkEvictions() throws(MirrorError) {
         let held = plan.evictableFiles
         let count = plan.steps.notable.count { plan.steps.isEviction(at: $0) }
-        guard !options.deleteLimit.allows(removals: count, owned: held, resources: held) else {
+        guard !options.maxDelete.allows(removals: count, owned: held, resources: held) else {
             return
         }
         throw MirrorError(
@@ -71,7 +71,7 @@ struct RunLimits {
             volumes[area] = all.firstIndex { $0.areas.contains(area) }
         }
         let plan = plan
-        let sets = options.isOffline ? AtomicSets(plan) : nil
+        let sets = options.offline ? AtomicSets(plan) : nil
         let postponed = postponedSteps()
         for position in plan.steps.notable {
             if isLeftForLater(position, sets, postponed) { continue }
@@ -94,7 +94,7 @@ struct RunLimits {
             need(
                 bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
         }
-        let least = configuration.leastFreeSpace
+        let least = configuration.minFree
         var needsEvictions = false
         for (number, volume) in all.enumerated() {
             let demand = demands[number]

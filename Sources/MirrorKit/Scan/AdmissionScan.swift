@@ -26,7 +26,7 @@ struct AdmissionScan {
         } else {
             readmitAll(of: .caches, &plan)
         }
-        if let longest = view.options.longestIdleInTmp {
+        if let longest = view.options.keepTmp?.wholeSeconds {
             try letGo(unusedFor: longest, &plan)
         } else {
             readmitAll(of: .tmp, &plan)
@@ -274,7 +274,7 @@ extension AdmissionScan {
 
     /// The names of parts that no manifest wants any more and that are old enough to be removed.
     private func abandonedParts(beside plan: Plan) throws -> [String] {
-        guard let longest = view.options.longestUnwantedPart, let root = view.root else {
+        guard let longest = view.options.keepParts?.wholeSeconds, let root = view.root else {
             return []
         }
         var names: [String] = []

@@ -18,11 +18,11 @@ struct Scan: ~Copyable {
         isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         var reconciler = Reconciler()
-        reconciler.everythingIsDue = options.everythingIsDue
-        reconciler.refetched = options.refetched
-        reconciler.prunes = options.prunes
+        reconciler.everythingIsDue = options.refresh
+        reconciler.refetched = options.refetch
+        reconciler.prunes = options.prune
         var manifests = manifests
-        if options.isAtomic { for at in manifests.indices { manifests[at].isAtomic = true } }
+        if options.atomic { for at in manifests.indices { manifests[at].isAtomic = true } }
         let wanted = try Wanted(manifests, options: options, index: index)
         if let refusal = ManifestError(wanted.disputes) { throw refusal }
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
@@ -64,7 +64,7 @@ struct Scan: ~Copyable {
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,
             steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
-            orphansLeft: view.options.prunes ? 0 : findings.orphans.count - removals.count)
+            orphansLeft: view.options.prune ? 0 : findings.orphans.count - removals.count)
         plan.rowsMark = rowsMark
         plan.looked = looked
         plan.rootFolder = view.root?.folder
@@ -121,8 +121,8 @@ struct Scan: ~Copyable {
     }
 
     private func unsortedRemovals(beside findings: ScanFindings) -> [Int] {
-        guard view.options.prunes else {
-            guard view.options.longestIdleInTmp != nil else { return [] }
+        guard view.options.prune else {
+            guard view.options.keepTmp != nil else { return [] }
             return findings.orphans.indices.filter {
                 findings.orphans.target(at: $0).area == .tmp
             }

@@ -31,7 +31,7 @@ struct ScanShard: ~Copyable {
         scan = view.root.map { StatCursor($0) }
         found = ScanFindings(of: view.wanted.manifests)
         isPlain =
-            !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
+            !view.options.verify && view.options.refetch.isEmpty && view.parts.isEmpty
     }
 
     /// Looks at the targets of the shard and decides. Throws `MirrorError`.
@@ -208,7 +208,7 @@ struct ScanShard: ~Copyable {
         var dispute: TargetDispute?
         let owners = Owners.merging(
             recorded: situation.record?.owners, wanting: wanting,
-            takesOver: view.options.takesOver
+            takesOver: view.options.takeOver
         ) { name in
             if isSettled, !view.book.isOfRun(name) { return .agrees }
             guard let other = view.book.claim(of: name, on: target) else { return .silent }
@@ -235,7 +235,7 @@ struct ScanShard: ~Copyable {
                 record.stamp == stamp
                     && (declared.map { record.digest(of: $0) != nil } ?? true)
             } ?? false
-        guard !isKnown || view.options.rehashes else { return }
+        guard !isKnown || view.options.verify else { return }
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let declared, declared != .sha256 { algorithms.append(declared) }
         // Between the look and the read, a file can disappear and another can appear.

@@ -277,7 +277,7 @@ extension Wanted {
                 NearestName.sentence(
                     target: target, among: manifests.lazy.flatMap(\.resources).map(\.target)))
         }
-        for target in options.refetched.sorted() where !wants(target) {
+        for target in options.refetch.sorted() where !wants(target) {
             throw MirrorError(
                 .usage,
                 NearestName.sentence(

@@ -31,9 +31,9 @@ extension MirrorSession {
             try await engine.refuse(madeForAnotherRoot: plan)
             try await engine.using(waitingSeconds: 0) { engine in
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
-                if let credentials = options.credentials, !options.isOffline {
+                if let credentials = options.credentials, !options.offline {
                     let began = options.began ?? .now
-                    let deadline = options.deadline.map { began.advanced(by: .seconds($0)) }
+                    let deadline = options.deadline.map { began.advanced(by: $0) }
                     let supplied = try await run.outcome(until: deadline) { [requests] in
                         try await requests.supplied(for: plan, by: credentials)
                     }

@@ -105,7 +105,7 @@ public actor MirrorSession {
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
         let source = try ManifestSource(argument: source)
-        let loaded = try await manifests.load([source], isOffline: options.isOffline)
+        let loaded = try await manifests.load([source], isOffline: options.offline)
         return try await sync(loaded.manifests, planning: planning, options: options)
     }
 

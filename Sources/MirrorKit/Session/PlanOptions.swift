@@ -5,35 +5,35 @@ public struct PlanOptions: Sendable {
     /// Leaves out resources with one of these tags.
     public var skip: Set<String> = []
     /// Whether orphans are removed.
-    public var prunes = false
+    public var prune = false
     /// Whether each manifest is promoted as a set, all or nothing, as if its text said so.
-    public var isAtomic = false
+    public var atomic = false
     /// Whether every file without a pin counts as due for a request.
-    public var everythingIsDue = false
+    public var refresh = false
     /// Targets that are fetched as if they had no file.
-    public var refetched: Set<Target> = []
+    public var refetch: Set<Target> = []
     /// Whether a given manifest takes a target over from a manifest outside this run.
     ///
     /// This matters if the two manifests want different bytes. If false, the plan is refused
     /// because of such a target.
-    public var takesOver = false
+    public var takeOver = false
     /// Whether the plan is refused because of tags and targets that no manifest has.
     public var refusesUnknownNames = false
     /// Whether files are read even if their stamps say that they are unchanged.
-    public var rehashes = false
+    public var verify = false
     /// Selects only these targets, and admits them to Caches before others. An empty set selects
     /// all.
     public var asked: Set<Target> = []
     /// Bytes that mirror's files in Caches may take up. `nil` means no limit.
     public var quota: Int64?
-    /// Seconds after their last use at which files in tmp are removed. `nil` removes none.
+    /// The time after their last use at which files in tmp are removed. `nil` removes none.
     ///
     /// With a limit, a file in tmp that its manifest no longer names is removed at once.
-    public var longestIdleInTmp: Int64?
-    /// Seconds after their last write at which parts that no manifest wants are removed.
+    public var keepTmp: Duration?
+    /// The time after their last write at which parts that no manifest wants are removed.
     ///
     /// `nil` removes none.
-    public var longestUnwantedPart: Int64? = 14 * 86400
+    public var keepParts: Duration? = .seconds(14 * 86400)
 
     /// Whether the options select some resources and leave others out.
     var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }
@@ -68,29 +68,29 @@ public struct PlanOptions: Sendable {
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
         try Configuration.check("quota", quota, Configuration.natural)
-        try Configuration.check("longestIdleInTmp", longestIdleInTmp, Configuration.natural)
-        try Configuration.check("longestUnwantedPart", longestUnwantedPart, Configuration.natural)
+        try Configuration.check("keepTmp", keepTmp?.wholeSeconds, Configuration.natural)
+        try Configuration.check("keepParts", keepParts?.wholeSeconds, Configuration.natural)
     }
 }
 
 /// How a plan is executed.
 public struct RunOptions: Sendable {
     /// Whether the run makes no requests.
-    public var isOffline = false
+    public var offline = false
     /// Whether the run succeeds even if servers could not confirm good files.
-    public var acceptsStale = false
-    /// The greatest age in seconds of files that could not be confirmed. `nil` means no limit.
-    public var longestStale: Int64?
+    public var staleOK = false
+    /// The greatest age of files that could not be confirmed. `nil` means no limit.
+    public var maxStale: Duration?
     /// When transfers may run. Urgent resources ignore this.
     public var permission = TransferPermission()
     /// Targets that this run does not fetch, besides those that the root remembers as paused.
     public var paused = PausedTargets()
     /// How many files may be removed.
-    public var deleteLimit = DeleteLimit.whenOmitted
+    public var maxDelete = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.
-    public var stopsAtFirstFailure = false
-    /// Seconds after which the run ends, counted from `began`. `nil` means no limit.
-    public var deadline: Int64?
+    public var failFast = false
+    /// The time after which the run ends, counted from `began`. `nil` means no limit.
+    public var deadline: Duration?
     /// When the work began whose last step is the run. `nil` means: when `execute` was called.
     ///
     /// An earlier step is, for example, the reading of manifests. The deadline and the summary's
@@ -123,9 +123,9 @@ public struct RunOptions: Sendable {
     ///
     /// Throws `MirrorError` with `usage`, which names the property and the range.
     public func validate() throws(MirrorError) {
-        try Configuration.check("longestStale", longestStale, Configuration.natural)
-        try Configuration.check("deadline", deadline, Configuration.natural)
+        try Configuration.check("maxStale", maxStale?.wholeSeconds, Configuration.natural)
+        try Configuration.check("deadline", deadline?.wholeSeconds, Configuration.natural)
         try permission.validate()
-        try deleteLimit.validate()
+        try maxDelete.validate()
     }
 }

@@ -190,14 +190,14 @@ struct TransferSettings: Sendable {
     let publicAddressesOnly: Bool
 
     init(_ configuration: Configuration) {
-        connectTimeout = Int(clamping: configuration.transfer.connectTimeout) * 1000
-        certificateAuthorities = configuration.certificateAuthorities
-        netrc = configuration.netrc
-        publicAddressesOnly = configuration.publicAddressesOnly
+        connectTimeout = Int(clamping: configuration.transfer.connectTimeout.wholeSeconds) * 1000
+        certificateAuthorities = configuration.cacert
+        netrc = configuration.netrcFile
+        publicAddressesOnly = configuration.publicOnly
         namesProxy = TransferSettings.proxyNames.contains { getenv($0) != nil }
         // Under a rate limit, small reads make the pauses between them short.
         bufferSize =
-            configuration.rateLimit?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
+            configuration.limitRate?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
             << 10
     }
 

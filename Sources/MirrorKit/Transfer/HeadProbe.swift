@@ -35,8 +35,8 @@ final class HeadProbe {
         do throws(Errno) {
             self.init(
                 CurlWire(configuration, signal: try WakeSignal()),
-                patience: configuration.transfer.connectTimeout
-                    + configuration.transfer.stallTimeout,
+                patience: (configuration.transfer.connectTimeout
+                    + configuration.transfer.stallTimeout).wholeSeconds,
                 isCancelled: isCancelled)
         } catch { throw MirrorError(error) }
     }

@@ -19,10 +19,10 @@ final class ReadingThrottle {
     init(_ configuration: Configuration, chunks: ChunkPool, clock: SystemClock) {
         // At least two buffers fit for each download.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
-        rateLimit = configuration.rateLimit
+        rateLimit = configuration.limitRate
         limits = ReadingLimits(
-            rate: configuration.rateLimit?.rate(at: clock.now(), clock.offset),
-            total: configuration.transferLimit, now: clock.monotonic())
+            rate: configuration.limitRate?.rate(at: clock.now(), clock.offset),
+            total: configuration.maxTransfer, now: clock.monotonic())
         self.chunks = chunks
         self.clock = clock
     }

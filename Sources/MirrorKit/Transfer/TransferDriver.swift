@@ -35,7 +35,7 @@ extension TransferEngine {
     private func carryOut(_ action: TransferAction, _ download: Download) -> RequestPlan? {
         let now = work.clock.monotonic()
         if let seconds = action.hostHold, let url = download.plan?.url {
-            let isTooLong = seconds > policy.longestWait
+            let isTooLong = seconds > policy.maxWait.wholeSeconds
             let until = now + min(seconds, 1 << 40) * 1000
             register.dispatcher.hold(Host(url), until: until, isTooLong: isTooLong)
         }

@@ -174,10 +174,11 @@ extension TransferEngine {
     /// Ends a request that received too few bytes for too long.
     func stalled(_ active: ActiveRequest) {
         guard let download = active.download else { return }
-        requests.wire.endConnection(of: active, ifSilentFor: policy.stallTimeout * 1000)
+        requests.wire.endConnection(
+            of: active, ifSilentFor: policy.stallTimeout.wholeSeconds * 1000)
         // The stalled request is over, and the next request has the whole time limit.
         if active.segment == nil { active.stall.reset() }
-        ended(active, of: download, failure: .stalled(seconds: policy.stallTimeout))
+        ended(active, of: download, failure: .stalled(seconds: policy.stallTimeout.wholeSeconds))
     }
 
     /// Ends a request whose answer may belong to another request.

@@ -63,7 +63,8 @@ final class TransferEngine {
         segmentLimit = configuration.segments
         work = TransferWork(
             parts: surroundings.parts, inbox: surroundings.inbox, workers: surroundings.workers,
-            readers: surroundings.readers, clock: clock, stallTimeout: policy.stallTimeout)
+            readers: surroundings.readers, clock: clock,
+            stallTimeout: policy.stallTimeout.wholeSeconds)
         register = TransferRegister(
             Dispatcher(
                 jobs: configuration.jobs, perHost: configuration.perHost,
@@ -215,7 +216,7 @@ extension TransferEngine {
 
     /// Adds a download to the queue.
     func submit(_ download: Download) {
-        download.stall = StallClock(timeout: policy.stallTimeout)
+        download.stall = StallClock(timeout: policy.stallTimeout.wholeSeconds)
         register.insert(download)
         if let refusal {
             return register.end(download, .failed(refusal, download.cost))

@@ -138,7 +138,7 @@ extension TransferSegments {
         do {
             active = try engine.requests.prepare(
                 plan, for: download, segment: id,
-                stall: StallClock(timeout: engine.policy.stallTimeout),
+                stall: StallClock(timeout: engine.policy.stallTimeout.wholeSeconds),
                 isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
             // The download does not require its further connections, so only this one ends.
@@ -313,7 +313,7 @@ extension TransferSegments {
         }
         if found.isCrowded { engine.register.dispatcher.refuseExtras(at: host) }
         // A wait that is too long would fail transfers that never requested more connections.
-        if let hold = found.hold, hold <= engine.policy.longestWait {
+        if let hold = found.hold, hold <= engine.policy.maxWait.wholeSeconds {
             let until = engine.work.clock.monotonic() + hold * 1000
             engine.register.dispatcher.hold(host, until: until, isTooLong: false)
         }

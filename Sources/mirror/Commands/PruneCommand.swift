@@ -38,7 +38,7 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)
             var planning = PlanOptions()
-            planning.prunes = true
+            planning.prune = true
             if dryRun {
                 return try await session.plan(manifests, options: planning)
                     .removalsOnly.show(output)

@@ -77,7 +77,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
             let targets = manifest.resources.indices.map(manifest.resources.target)
             if !differing.isDisjoint(with: targets) { planning.asked.formUnion(targets) }
         }
-        planning.refetched = Set(
+        planning.refetch = Set(
             report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
         var options = try running.runOptions(network)
         options.followsPlanning = false

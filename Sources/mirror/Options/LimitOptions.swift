@@ -26,7 +26,7 @@ struct RunningOptions: ParsableArguments {
     /// Returns the configuration of a session whose runs have these limits.
     func configuration(_ network: NetworkOptions) -> Configuration {
         var configuration = network.configuration
-        configuration.leastFreeSpace = minFree.bytes
+        configuration.minFree = minFree.bytes
         configuration.onConflict = onConflict
         return configuration
     }
@@ -35,9 +35,9 @@ struct RunningOptions: ParsableArguments {
     func runOptions(_ network: NetworkOptions) throws -> RunOptions {
         var options = RunOptions()
         ending.apply(to: &options)
-        options.acceptsStale = staleOk
-        options.longestStale = maxStale?.seconds
-        options.isOffline = network.offline
+        options.staleOK = staleOk
+        options.maxStale = maxStale?.duration
+        options.offline = network.offline
         options.secrets = try network.secrets()
         options.followsPlanning = true
         return options
@@ -68,8 +68,8 @@ struct EndingOptions: ParsableArguments {
 
     func apply(to options: inout RunOptions) {
         options.began = MirrorCommand.began
-        options.deadline = time.deadline?.seconds
-        options.stopsAtFirstFailure = failFast
+        options.deadline = time.deadline?.duration
+        options.failFast = failFast
     }
 }
 
@@ -84,7 +84,7 @@ struct RemovalOptions: ParsableArguments {
     var maxDelete: DeleteLimit?
 
     func apply(to options: inout RunOptions) {
-        options.deleteLimit = maxDelete ?? .whenOmitted
+        options.maxDelete = maxDelete ?? .whenOmitted
     }
 }
 
@@ -110,8 +110,8 @@ struct StorageOptions: ParsableArguments {
 
     func apply(to options: inout PlanOptions) {
         options.quota = quota?.bytes
-        options.longestIdleInTmp = keepTmp?.seconds
-        options.longestUnwantedPart = keepParts.seconds
+        options.keepTmp = keepTmp?.duration
+        options.keepParts = keepParts.duration
     }
 }
 

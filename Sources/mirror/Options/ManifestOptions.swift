@@ -192,12 +192,12 @@ struct SelectionOptions: ParsableArguments {
         var options = PlanOptions()
         options.only = Set(only)
         options.skip = Set(skip)
-        options.prunes = prune
-        options.isAtomic = atomic
-        options.everythingIsDue = refresh
-        options.refetched = Set(refetch)
-        options.rehashes = verify
-        options.takesOver = takeOver
+        options.prune = prune
+        options.atomic = atomic
+        options.refresh = refresh
+        options.refetch = Set(refetch)
+        options.verify = verify
+        options.takeOver = takeOver
         options.refusesUnknownNames = true
         return options
     }

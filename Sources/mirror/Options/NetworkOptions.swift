@@ -54,9 +54,9 @@ struct NetworkOptions: ParsableArguments {
         if case .number(let number) = jobs { configuration.jobs = number }
         configuration.perHost = perHost
         if case .number(let number) = segments { configuration.segments = number }
-        configuration.transfer.sizeLimit = maxSize?.bytes
-        configuration.transfer.isStrict = strict
-        configuration.transferLimit = maxTransfer?.bytes
+        configuration.transfer.maxSize = maxSize?.bytes
+        configuration.transfer.strict = strict
+        configuration.maxTransfer = maxTransfer?.bytes
         return configuration
     }
 
@@ -144,12 +144,12 @@ struct ConnectionOptions: ParsableArguments {
     var configuration: Configuration {
         var configuration = Configuration()
         configuration.transfer.retries = retries
-        configuration.transfer.longestWait = maxWait.seconds
-        configuration.transfer.stallTimeout = stallTimeout.seconds
-        configuration.rateLimit = limitRate
-        configuration.publicAddressesOnly = publicOnly
-        configuration.certificateAuthorities = cacert
-        configuration.netrc =
+        configuration.transfer.maxWait = maxWait.duration
+        configuration.transfer.stallTimeout = stallTimeout.duration
+        configuration.limitRate = limitRate
+        configuration.publicOnly = publicOnly
+        configuration.cacert = cacert
+        configuration.netrcFile =
             netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
         return configuration
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(world.priority == 10)
 
         #expect(resources[1].pin?.algorithm == .sha512)
-        #expect(resources[1].refresh == .after(seconds: 21600))
+        #expect(resources[1].refresh == .after(.seconds(21600)))
         #expect(resources[2].isExecutable)
         #expect(resources[3].isOptional)
         #expect(resources[4].isUrgent)

@@ -46,7 +46,7 @@ import Testing
         #expect(try refresh("") == .always)
         #expect(try refresh(",\"sha256\":\"\(pin)\"") == .never)
         #expect(try refresh(",\"md5\":\"\(pin.prefix(32))\"") == .always)
-        #expect(try refresh("", sixHours) == .after(seconds: 21_600))
+        #expect(try refresh("", sixHours) == .after(.seconds(21_600)))
         #expect(try refresh(",\"refresh\":\"http\"", sixHours) == .http)
     }
 

@@ -60,7 +60,7 @@ import Testing
         try rename("Caches/f1700", "Caches/f9700", in: rig)
 
         var planning = PlanOptions()
-        planning.prunes = true
+        planning.prune = true
         let summary = try await rig.session.sync(manifest, planning: planning)
         #expect(summary.exit == 0)
         #expect(summary.removed == 0)

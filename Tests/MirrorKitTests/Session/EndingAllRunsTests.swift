@@ -49,7 +49,7 @@ import Testing
             run.cancel()
             #expect(try await end(of: run) == 130)
         }
-        options.deadline = 1
+        options.deadline = .seconds(1)
         options.began = .now - .seconds(2)
         #expect(try await end(of: rig.session.execute(plan, options: options), by: .deadline) == 69)
         #expect(asked.withLock { $0 } == 0)
@@ -76,7 +76,7 @@ import Testing
         let plan = try await planOfOne(rig)
         let missing = MissingCredentials()
         var options = RunOptions()
-        options.deadline = 1
+        options.deadline = .seconds(1)
         options.credentials = { _ in try await missing.come() }
         #expect(try await end(of: rig.session.execute(plan, options: options), by: .deadline) == 69)
         // They may not even have been asked for in time.
@@ -88,7 +88,7 @@ import Testing
         let rig = try SessionRig()
         let plan = try await planOfOne(rig)
         var options = RunOptions()
-        options.deadline = .max
+        options.deadline = .seconds(Int64.max)
         options.credentials = { _ in
             try await Task.sleep(for: .milliseconds(50))
             return []

@@ -50,7 +50,7 @@ import Testing
         new.target = try Target("Documents/new.bin")
         let other = try rig.resource("Caches/other.bin", [4])
         var options = PlanOptions()
-        options.prunes = true
+        options.prune = true
         let plan = try await rig.session.plan(
             [Manifest(name: "m", resources: [new, other] + rest)], options: options)
         #expect(plan.steps.contains { $0.kind == .move })
@@ -78,7 +78,7 @@ import Testing
         let rest = try (0..<6).map { try rig.resource("Caches/\($0).bin", [UInt8($0)]) }
         try await rig.session.sync(Manifest(name: "m", resources: [held, idle] + rest))
         var options = PlanOptions()
-        options.prunes = true
+        options.prune = true
         let fewer = Manifest(name: "m", resources: rest)
         let plan = try await rig.session.plan([fewer], options: options)
         var failures: [String] = []

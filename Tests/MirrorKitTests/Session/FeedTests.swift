@@ -19,7 +19,7 @@ import Testing
     func aSilentHostDoesNotKeepAnotherWaiting(size: Int) async throws {
         let rig = try SessionRig(holdingAfter: 1) {
             $0.transfer.retries = 0
-            $0.transfer.stallTimeout = 120
+            $0.transfer.stallTimeout = .seconds(120)
         }
         let shelf = MemoryShelf()
         let server = try OriginServer(responder: ShelfOrigin(shelf))
@@ -66,7 +66,7 @@ import Testing
         let rig = try SessionRig {
             $0.transfer.retries = 60
             // Longer and longer waits: a slow machine must get round to those that have not asked.
-            $0.transfer.longestWait = 60
+            $0.transfer.maxWait = .seconds(60)
         }
         let manifest = Manifest(name: "later", resources: try resources("later", server.url))
         let summary = try await rig.session.sync(manifest)

@@ -87,7 +87,7 @@ import Testing
         let plan = try await rig.session.plan(manifest)
         let other = try rig.resource("Caches/pinned.bin", [4, 5, 6])
         var planning = PlanOptions()
-        planning.refetched = [other.target]
+        planning.refetch = [other.target]
         _ = try await rig.session.sync(
             Manifest(name: "m", resources: [other]), planning: planning)
         #expect(rig.bytes("Caches/pinned.bin") == [4, 5, 6])
@@ -130,8 +130,8 @@ import Testing
         let plan = try await rig.session.plan(manifest)
         remove("Caches/due.bin", rig)
         var options = RunOptions()
-        options.isOffline = true
-        options.acceptsStale = true
+        options.offline = true
+        options.staleOK = true
         var summary = Summary()
         for try await event in rig.session.execute(plan, options: options) {
             if case .summary(let last) = event.body { summary = last }

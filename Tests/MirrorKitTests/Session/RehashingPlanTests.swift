@@ -27,7 +27,7 @@ import Testing
         let trusting = try await rig.session.plan(manifest)
         #expect(trusting.steps.map(\.kind) == [.keep])
         var options = PlanOptions()
-        options.rehashes = true
+        options.verify = true
         let reading = try await rig.session.plan(manifest, options: options)
         #expect(reading.steps.map(\.kind) == [.repair])
     }

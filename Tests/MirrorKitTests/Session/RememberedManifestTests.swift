@@ -24,7 +24,7 @@ import Testing
 
     private func session(_ root: String) throws -> MirrorSession {
         var configuration = Configuration()
-        configuration.leastFreeSpace = 0
+        configuration.minFree = 0
         return try MirrorSession(
             root: ground.path + "/" + root, configuration: configuration)
     }

@@ -11,7 +11,7 @@ import Testing
         let orphan = try rig.resource("Caches/orphan", [2])
         try await rig.session.sync(Manifest(name: "m", resources: [kept, orphan]))
         var planning = PlanOptions()
-        planning.prunes = true
+        planning.prune = true
         let plan = try await rig.session.plan(
             Manifest(name: "m", resources: [kept]), options: planning)
         #expect(plan.steps.contains { $0.kind == .remove })
@@ -58,7 +58,7 @@ import Testing
             #expect(link(rig.folder.path + "/root/" + old, rig.folder.path + "/root/" + name) == 0)
         }
         var planning = PlanOptions()
-        planning.prunes = true
+        planning.prune = true
         // It is one file, and counts once.
         planning.quota = 1
         resource.target = try Target(new)
@@ -91,7 +91,7 @@ import Testing
         resource.target = try Target("Caches/map")
         let manifest = Manifest(name: "m", resources: [resource])
         var planning = PlanOptions()
-        planning.prunes = true
+        planning.prune = true
         let plan = try await rig.session.plan(manifest, options: planning)
         for try await _ in rig.session.execute(plan) {}
         #expect(rig.bytes("Caches/map") == [2])
@@ -139,7 +139,7 @@ import Testing
         #expect(
             link(rig.folder.path + "/root/Caches/old", rig.folder.path + "/root/Caches/new") == 0)
         var planning = PlanOptions()
-        planning.prunes = true
+        planning.prune = true
         let plan = try await rig.session.plan(
             Manifest(name: "m", resources: [resource]), options: planning)
         #expect(plan.steps.map(\.kind) == [.keep, .remove])

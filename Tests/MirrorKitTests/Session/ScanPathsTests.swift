@@ -59,10 +59,10 @@ import Testing
         everythingIsDue: Bool = false, isSlow: Bool = false
     ) async throws -> Made {
         var options = PlanOptions()
-        options.prunes = prunes
-        options.everythingIsDue = everythingIsDue
+        options.prune = prunes
+        options.refresh = everythingIsDue
         // Where anything at all is to be fetched again, no row is taken at its word.
-        if isSlow { options.refetched = [try Target("Caches/nowhere")] }
+        if isSlow { options.refetch = [try Target("Caches/nowhere")] }
         let root = try RootDirectory(opening: session.root)
         let scan = try Scan(
             manifests: manifests, options: options, root: root,
@@ -174,7 +174,7 @@ import Testing
             default: #expect(unlink(folder.path + "/" + path) == 0)
             }
         }
-        let refreshes: [Refresh] = [.always, .never, .http, .after(seconds: 30)]
+        let refreshes: [Refresh] = [.always, .never, .http, .after(.seconds(30))]
         let wanted = first.map { resource in
             var resource = resource
             resource.digests = []

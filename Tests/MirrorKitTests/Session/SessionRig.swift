@@ -18,7 +18,7 @@ final class SessionRig: Sendable {
         origin = ShelfOrigin(shelf, holdingAfter: holdingAfter)
         server = try OriginServer(responder: origin)
         var configuration = Configuration()
-        configuration.leastFreeSpace = 0
+        configuration.minFree = 0
         configure(&configuration)
         session = try MirrorSession(root: folder.path + "/root", configuration: configuration)
     }

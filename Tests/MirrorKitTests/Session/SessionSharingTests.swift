@@ -97,7 +97,7 @@ import Testing
         let plan = try await stage.session.plan(stage.manifest("a", "b"))
         try await stage.requests(1)
         var options = RunOptions()
-        options.stopsAtFirstFailure = true
+        options.failFast = true
         let second = stage.session.execute(plan, options: options)
         #expect(try await endings(second) == ["failed b"])
         #expect(!stage.folder.entries(beneath: "root/Caches").contains { $0.name.hasSuffix("a") })

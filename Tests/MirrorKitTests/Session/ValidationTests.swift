@@ -28,8 +28,10 @@ import Testing
             $0.size = 9
             $0.pieces = Pieces(length: 4, digests: [ByteHasher.digest(.sha256, of: [1])])
         },
-        Flawed(says: "refresh is 0 s") { $0.refresh = .after(seconds: 0) },
-        Flawed(says: "refresh is 9223372036854775807 s") { $0.refresh = .after(seconds: .max) },
+        Flawed(says: "refresh is 0 s") { $0.refresh = .after(.seconds(0)) },
+        Flawed(says: "refresh is 9223372036854775807 s") {
+            $0.refresh = .after(.seconds(Int64.max))
+        },
         Flawed(says: "the tag \"a b\"") { $0.tags = ["fine", "a b"] },
         Flawed(says: "the header \"accept\"") {
             $0.primary.headers = try ["Accept", "accept"].map {
@@ -105,13 +107,16 @@ import Testing
         ("segments is 0; 1 is the least.", { $0.segments = 0 }),
         ("transfer.retries is -1; 0 is the least.", { $0.transfer.retries = -1 }),
         ("transfer.retries is \(Int.max); 2147483647 is the most.", { $0.transfer.retries = .max }),
-        ("transfer.longestWait is -1; 0 is the least.", { $0.transfer.longestWait = -1 }),
-        ("transfer.stallTimeout is 0; 1 is the least.", { $0.transfer.stallTimeout = 0 }),
-        ("transfer.connectTimeout is 0; 1 is the least.", { $0.transfer.connectTimeout = 0 }),
-        ("transfer.sizeLimit is -1; 0 is the least.", { $0.transfer.sizeLimit = -1 }),
-        ("rateLimit is -1; 0 is the least.", { $0.rateLimit = RateLimit(-1) }),
-        ("transferLimit is -1; 0 is the least.", { $0.transferLimit = -1 }),
-        ("leastFreeSpace is -1; 0 is the least.", { $0.leastFreeSpace = -1 }),
+        ("transfer.maxWait is -1; 0 is the least.", { $0.transfer.maxWait = .seconds(-1) }),
+        ("transfer.stallTimeout is 0; 1 is the least.", { $0.transfer.stallTimeout = .seconds(0) }),
+        (
+            "transfer.connectTimeout is 0; 1 is the least.",
+            { $0.transfer.connectTimeout = .seconds(0) }
+        ),
+        ("transfer.maxSize is -1; 0 is the least.", { $0.transfer.maxSize = -1 }),
+        ("limitRate is -1; 0 is the least.", { $0.limitRate = RateLimit(-1) }),
+        ("maxTransfer is -1; 0 is the least.", { $0.maxTransfer = -1 }),
+        ("minFree is -1; 0 is the least.", { $0.minFree = -1 }),
     ]
 
     @Test(arguments: configurations.indices)
@@ -135,10 +140,10 @@ import Testing
     }
 
     static let runOptions: [(String, @Sendable (inout RunOptions) -> Void)] = [
-        ("deadline is -1; 0 is the least.", { $0.deadline = -1 }),
-        ("longestStale is -1; 0 is the least.", { $0.longestStale = -1 }),
-        ("deleteLimit is -1; 0 is the least.", { $0.deleteLimit = .count(-1) }),
-        ("deleteLimit is 101; 100 is the most.", { $0.deleteLimit = .percent(101) }),
+        ("deadline is -1; 0 is the least.", { $0.deadline = .seconds(-1) }),
+        ("maxStale is -1; 0 is the least.", { $0.maxStale = .seconds(-1) }),
+        ("maxDelete is -1; 0 is the least.", { $0.maxDelete = .count(-1) }),
+        ("maxDelete is 101; 100 is the most.", { $0.maxDelete = .percent(101) }),
         (
             "permission.budget.bytes is -5; 0 is the least.",
             { $0.permission.budget = TransferBudget(bytes: -5, period: .day) }
@@ -166,8 +171,8 @@ import Testing
 
     static let planOptions: [(String, @Sendable (inout PlanOptions) -> Void)] = [
         ("quota is -1; 0 is the least.", { $0.quota = -1 }),
-        ("longestIdleInTmp is -1; 0 is the least.", { $0.longestIdleInTmp = -1 }),
-        ("longestUnwantedPart is -1; 0 is the least.", { $0.longestUnwantedPart = -1 }),
+        ("keepTmp is -1; 0 is the least.", { $0.keepTmp = .seconds(-1) }),
+        ("keepParts is -1; 0 is the least.", { $0.keepParts = .seconds(-1) }),
     ]
 
     @Test(arguments: planOptions.indices)

@@ -20,8 +20,8 @@ import Testing
             })
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.rateLimit = RateLimit(2 << 20)
-            $0.transfer.stallTimeout = 3600
+            $0.limitRate = RateLimit(2 << 20)
+            $0.transfer.stallTimeout = .seconds(3600)
             $0.transfer.retries = 0
         }
         let expectation = Expectation(size: Int64(size))

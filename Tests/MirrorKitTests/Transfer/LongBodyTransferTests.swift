@@ -23,7 +23,7 @@ import Testing
     func longAndShortOnesDoNotShareConnections() async throws {
         let nginx = try Nginx()
         defer { nginx.stop() }
-        let rig = try TransferRig { $0.certificateAuthorities = nginx.certificate }
+        let rig = try TransferRig { $0.cacert = nginx.certificate }
         var jobs: [Download] = []
         for id in 0..<600 {
             let isLong = id < 3
@@ -49,7 +49,7 @@ import Testing
         defer { nginx.stop() }
         try nginx.put("slow/long", long)
         let rig = try TransferRig {
-            $0.certificateAuthorities = nginx.certificate
+            $0.cacert = nginx.certificate
             $0.segments = 3
         }
         let result = await rig.run(
@@ -66,7 +66,7 @@ import Testing
         defer { server.stop() }
         try server.folder.write("long", long)
         let rig = try TransferRig {
-            $0.certificateAuthorities = server.certificate
+            $0.cacert = server.certificate
             $0.transfer.retries = 0
         }
         for id in 0..<3 {

@@ -16,7 +16,7 @@ struct MixedFrontTests {
         for size in 1...300 { try front.put("\(size)", TestBytes.make(size, seed: 1)) }
         try front.balance(firstSpeaksHTTP2: firstSpeaksHTTP2)
         var configuration = Configuration()
-        configuration.certificateAuthorities = front.certificate
+        configuration.cacert = front.certificate
         let probe = try HeadProbe(configuration, isCancelled: { false })
         let urls = try (1...300).map { try SourceURL(front.url + "/\($0)") }
         let sizes = try probe.reports(on: urls).map(\.size)
@@ -28,7 +28,7 @@ struct MixedFrontTests {
         let front = try MixedFront(requests: 20)
         defer { front.stop() }
         try front.balance(firstSpeaksHTTP2: firstSpeaksHTTP2)
-        let rig = try TransferRig { $0.certificateAuthorities = front.certificate }
+        let rig = try TransferRig { $0.cacert = front.certificate }
         var jobs: [Download] = []
         for id in 0..<300 {
             try front.put("\(id)", TestBytes.make(3000, seed: UInt64(id)))
@@ -55,7 +55,7 @@ struct OddOriginTests {
         let origin = try OddOrigin(protocols: protocols)
         defer { origin.stop() }
         let rig = try TransferRig {
-            $0.certificateAuthorities = origin.certificate
+            $0.cacert = origin.certificate
             $0.transfer.retries = 1
         }
         rig.loop.submit(
@@ -99,7 +99,7 @@ struct OddOriginTests {
         let origin = try OddOrigin()
         defer { origin.stop() }
         let rig = try TransferRig {
-            $0.certificateAuthorities = origin.certificate
+            $0.cacert = origin.certificate
             change(&$0)
         }
         rig.loop.submit(
@@ -120,12 +120,12 @@ struct OddOriginTests {
 
     /// The requests that it left behind would wait until they stall, for 30 s.
     @Test func closeNotifyEndsAConnectionBeforeItsSocket() async throws {
-        #expect(try await connections(.kept) { $0.transfer.stallTimeout = 600 } <= 8)
+        #expect(try await connections(.kept) { $0.transfer.stallTimeout = .seconds(600) } <= 8)
     }
 
     /// Each further try would be made over it, and get no answer either.
     @Test func aSilentConnectionIsNotUsedAgain() async throws {
-        #expect(try await connections(.dumb) { $0.transfer.stallTimeout = 1 } <= 4)
+        #expect(try await connections(.dumb) { $0.transfer.stallTimeout = .seconds(1) } <= 4)
     }
 
     /// Under TLS 1.3 libcurl reports a write that failed, and under 1.2 a handshake (RFC 8446 §4.3.2).
@@ -133,7 +133,7 @@ struct OddOriginTests {
     func aWantedCertificateIsNamedAfterOneTry(version: String) async throws {
         let origin = try OddOrigin(demand: version)
         defer { origin.stop() }
-        let rig = try TransferRig { $0.certificateAuthorities = origin.certificate }
+        let rig = try TransferRig { $0.cacert = origin.certificate }
         let job = try Download.fetching(origin.url(.ended, "a"), id: 0, target: "Caches/a")
         let error = try #require(await rig.run(job)?.error)
         #expect(error.code == .tlsFailed)

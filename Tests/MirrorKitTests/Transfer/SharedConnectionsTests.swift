@@ -174,7 +174,7 @@ struct SharedWireTests {
         nginx = try Nginx()
         for name in ["a", "b"] { try nginx.put(name, [1, 2, 3]) }
         var configuration = Configuration()
-        configuration.certificateAuthorities = nginx.certificate
+        configuration.cacert = nginx.certificate
         wire = CurlWire(configuration, signal: try WakeSignal())
         probe = HeadProbe(wire, patience: 600, isCancelled: { false })
     }

@@ -19,7 +19,7 @@ import Testing
     private func rig(connections: Int) throws -> TransferRig {
         try TransferRig {
             $0.segments = connections
-            $0.rateLimit = RateLimit(6 << 20)
+            $0.limitRate = RateLimit(6 << 20)
         }
     }
 

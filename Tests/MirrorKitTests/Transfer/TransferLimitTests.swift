@@ -125,7 +125,7 @@ import Testing
     @Test func theRateLimitHoldsForAllTogether() async throws {
         let (server, _) = try shelf()
         defer { server.stop() }
-        let rig = try TransferRig { $0.rateLimit = 800_000 }
+        let rig = try TransferRig { $0.limitRate = 800_000 }
         let began = SystemClock.monotonic()
         rig.loop.submit([
             try .fetching(server.url + "/f", id: 1),
@@ -141,8 +141,8 @@ import Testing
         let (server, _) = try shelf()
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.rateLimit = 200_000
-            $0.transfer.stallTimeout = 1
+            $0.limitRate = 200_000
+            $0.transfer.stallTimeout = .seconds(1)
             $0.transfer.retries = 0
         }
         #expect(rig.bytes(await rig.run(try .fetching(server.url + "/f"))) == bytes)
@@ -152,7 +152,7 @@ import Testing
         let (server, _) = try shelf()
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.transferLimit = 100_000
+            $0.maxTransfer = 100_000
             $0.jobs = 1
         }
         rig.loop.submit([
@@ -172,7 +172,7 @@ import Testing
                 return false
             })
         defer { server.stop() }
-        let rig = try TransferRig { $0.transfer.sizeLimit = 300_000 }
+        let rig = try TransferRig { $0.transfer.maxSize = 300_000 }
         let result = await rig.run(try .fetching(server.url + "/f"))
         #expect(result?.error?.code == .tooLarge)
         #expect(rig.parts.isEmpty)
@@ -197,7 +197,7 @@ import Testing
     @Test func aResumedTransferGoesOn() async throws {
         let (server, _) = try shelf()
         defer { server.stop() }
-        let rig = try TransferRig { $0.transfer.stallTimeout = 1 }
+        let rig = try TransferRig { $0.transfer.stallTimeout = .seconds(1) }
         rig.loop.submit([try .fetching(server.url + "/f")])
         rig.loop.pause(1)
         // Longer than the stall timeout: the clock stands while nothing is asked for.

@@ -186,7 +186,7 @@ import Testing
     @Test func privateAddressesAreRefusedWhereAskedFor() async throws {
         let server = try OriginServer(responder: ShelfOrigin(MemoryShelf()))
         defer { server.stop() }
-        let rig = try TransferRig { $0.publicAddressesOnly = true }
+        let rig = try TransferRig { $0.publicOnly = true }
         let result = await rig.run(try .fetching(server.url + "/f"))
         #expect(result?.error?.code == .privateAddress)
         #expect(server.connections == 0)
@@ -200,7 +200,7 @@ import Testing
             })
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.transfer.stallTimeout = 1
+            $0.transfer.stallTimeout = .seconds(1)
             $0.transfer.retries = 0
         }
         let result = await rig.run(try .fetching(server.url + "/f"))

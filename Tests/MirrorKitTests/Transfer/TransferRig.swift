@@ -24,9 +24,9 @@ final class TransferRig: Sendable {
         index = try Index.open(root, now: Instant(seconds: 0))
         store = TreePartStore(root: root, index: index)
         var configuration = Configuration()
-        configuration.transfer.longestWait = 0
+        configuration.transfer.maxWait = .seconds(0)
         // A test that waits for a server's next step may wait long on a busy machine.
-        configuration.transfer.stallTimeout = 3600
+        configuration.transfer.stallTimeout = .seconds(3600)
         adapt(&configuration)
         let (stream, continuation) = AsyncStream.makeStream(of: (Int, TransferResult).self)
         results = stream

@@ -16,8 +16,8 @@ struct TransferTLSTests {
         defer { nginx.stop() }
         for name in ["a", "b", "c"] { try nginx.put(name, bytes) }
         let rig = try TransferRig {
-            $0.certificateAuthorities = nginx.certificate
-            $0.rateLimit = RateLimit(30 << 20)
+            $0.cacert = nginx.certificate
+            $0.limitRate = RateLimit(30 << 20)
         }
         rig.loop.submit(
             try ["a", "b", "c"].enumerated().map {
@@ -34,7 +34,7 @@ struct TransferTLSTests {
         let nginx = try Nginx()
         defer { nginx.stop() }
         for name in ["a", "b"] { try nginx.put(name, bytes) }
-        let rig = try TransferRig { $0.certificateAuthorities = nginx.certificate }
+        let rig = try TransferRig { $0.cacert = nginx.certificate }
         rig.loop.submit([try .fetching(nginx.url("https") + "/a", id: 1, target: "Caches/a")])
         rig.loop.pause(1)
         rig.loop.submit([try .fetching(nginx.url("https") + "/b", id: 2, target: "Caches/b")])
@@ -61,8 +61,8 @@ struct TransferTLSTests {
         defer { nginx.stop() }
         try nginx.put("a", bytes)
         let rig = try TransferRig {
-            $0.certificateAuthorities = nginx.certificate
-            $0.rateLimit = RateLimit(4 << 20)
+            $0.cacert = nginx.certificate
+            $0.limitRate = RateLimit(4 << 20)
         }
         rig.loop.submit([try .fetching(nginx.url("https") + "/a", target: "Caches/f.bin")])
         while rig.parts.isEmpty { try await Task.sleep(for: .milliseconds(5)) }

@@ -134,7 +134,7 @@ extension DecisionCell {
         case .sha512OfAnother: resource.digests = [try Content.another.digest(.sha512)]
         case .unpinnedDue: resource.refresh = .always
         case .unpinnedFresh, .unpinnedFromAnotherSource, .unpinnedOfAnotherSize:
-            resource.refresh = .after(seconds: 3600)
+            resource.refresh = .after(.seconds(3600))
         }
         if wanted != nil { resource.refresh = .never }
         return resource

@@ -29,7 +29,7 @@ import Testing
         #expect(Self.judge(.never, try Self.record()) == .fresh(until: nil))
     }
 
-    @Test(arguments: [Refresh.always, .never, .http, .after(seconds: 9999)])
+    @Test(arguments: [Refresh.always, .never, .http, .after(.seconds(9999))])
     func refreshAllMakesEveryFileDue(refresh: Refresh) throws {
         let record = try Self.record(freshUntil: Self.now.advanced(bySeconds: 9))
         #expect(Self.judge(refresh, record, everythingIsDue: true) == .due(.asked))
@@ -46,13 +46,13 @@ import Testing
         let end = Self.now.advanced(bySeconds: -600).advanced(bySeconds: seconds)
         let expected: Freshness =
             isDue ? .due(.age(since: end, lifetime: seconds)) : .fresh(until: end)
-        #expect(Self.judge(.after(seconds: seconds), try Self.record()) == expected)
+        #expect(Self.judge(.after(.seconds(seconds)), try Self.record()) == expected)
     }
 
     @Test func aDurationCountsFromTheConfirmation() throws {
         let record = try Self.record(confirmed: Self.now)
         let end = Self.now.advanced(bySeconds: 60)
-        #expect(Self.judge(.after(seconds: 60), record) == .fresh(until: end))
+        #expect(Self.judge(.after(.seconds(60)), record) == .fresh(until: end))
     }
 
     @Test(arguments: [-1, 0, 1])
@@ -70,10 +70,10 @@ import Testing
     @Test func theServersLifetimeDoesNotShortenTheManifests() throws {
         let record = try Self.record(freshUntil: Self.now.advanced(bySeconds: -300))
         let end = Self.now.advanced(bySeconds: 3000)
-        #expect(Self.judge(.after(seconds: 3600), record) == .fresh(until: end))
+        #expect(Self.judge(.after(.seconds(3600)), record) == .fresh(until: end))
     }
 
-    @Test(arguments: [Refresh.http, .after(seconds: 60), .after(seconds: Int64.max)])
+    @Test(arguments: [Refresh.http, .after(.seconds(60)), .after(.seconds(Int64.max))])
     func aConfirmationFromTheFutureIsDue(refresh: Refresh) throws {
         let record = try Self.record(
             confirmed: Self.now.advanced(bySeconds: 1), freshUntil: Instant(milliseconds: .max))
@@ -93,7 +93,7 @@ import Testing
         let past = try Self.record(confirmed: first, freshUntil: first)
         #expect(Self.judge(.http, past) == .due(.expired(since: first, lifetime: 0)))
         #expect(
-            Freshness.judge(.after(seconds: .max), record: old, now: last)
+            Freshness.judge(.after(.seconds(Int64.max)), record: old, now: last)
                 == .due(.age(since: last, lifetime: .max)))
     }
 }

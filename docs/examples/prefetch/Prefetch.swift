@@ -23,7 +23,7 @@ struct Prefetch {
         var feed = Resource(
             target: try Target("Caches/feed.json"),
             url: try SourceURL("feed.json", relativeTo: origin))
-        feed.refresh = .after(seconds: 15 * 60)
+        feed.refresh = .after(.seconds(15 * 60))
         let manifest = Manifest(name: "prefetch", resources: [map, feed])
 
         // A plan is a value: look at it, print it, or do not execute it.

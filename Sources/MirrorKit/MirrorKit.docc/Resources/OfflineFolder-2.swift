@@ -10,11 +10,11 @@ struct OfflineFolder {
         var guide = Resource(
             target: try Target("Documents/guide.pdf"),
             url: try SourceURL("guide.pdf", relativeTo: base))
-        guide.refresh = .after(seconds: 7 * 86400)
+        guide.refresh = .after(.seconds(7 * 86400))
         var news = Resource(
             target: try Target("Caches/news.json"),
             url: try SourceURL("news.json", relativeTo: base))
-        news.refresh = .after(seconds: 15 * 60)
+        news.refresh = .after(.seconds(15 * 60))
         manifest = Manifest(name: "offline-folder", resources: [guide, news])
     }
 

@@ -177,7 +177,7 @@ extension ResponseEvaluator {
                         "the server gives no length, and over HTTP/2 the end of a body does not show that it is complete"
                     ))
             }
-            if policy.isStrict {
+            if policy.strict {
                 return .refuse(
                     ResponseError(
                         .unverifiable,
@@ -191,7 +191,7 @@ extension ResponseEvaluator {
             Reception(
                 isRange: false, offset: 0, end: framing.length,
                 total: framing.length ?? expectation.size ?? known,
-                limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
+                limit: expectation.size ?? framing.length ?? policy.maxSize, framing: framing,
                 digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer,
                 isDoubtful: isDoubtful))
     }
@@ -374,7 +374,7 @@ extension ResponseEvaluator {
     }
 
     private func refusedSize(_ total: Int64) -> ResponseError? {
-        guard expectation.size == nil, let limit = policy.sizeLimit, total > limit else {
+        guard expectation.size == nil, let limit = policy.maxSize, total > limit else {
             return nil
         }
         return ResponseError(

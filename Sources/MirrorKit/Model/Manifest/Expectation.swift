@@ -103,22 +103,22 @@ public struct TransferPolicy: Sendable, Hashable {
     /// How often mirror tries a transfer again after all its sources failed temporarily.
     public var retries = 7
     /// The longest wait before a retry, in seconds. A longer Retry-After fails the source.
-    public var longestWait: Int64 = 300
+    public var maxWait = Duration.seconds(300)
     /// How long a transfer may bring fewer than 1 KiB/s before it counts as stalled, in seconds.
-    public var stallTimeout: Int64 = 30
+    public var stallTimeout = Duration.seconds(30)
     /// How long it may take to open a connection, in seconds.
-    public var connectTimeout: Int64 = 15
+    public var connectTimeout = Duration.seconds(15)
     /// The largest body in bytes where the manifest declares no size. `nil` means no limit.
-    public var sizeLimit: Int64?
+    public var maxSize: Int64?
     /// Whether mirror refuses bytes that no declared size or digest proves.
-    public var isStrict = false
+    public var strict = false
 
     /// Creates the defaults.
     public init() {}
 
     /// Creates the defaults with other values for two limits.
-    init(retries: Int, longestWait: Int64) {
+    init(retries: Int, maxWait: Duration) {
         self.retries = retries
-        self.longestWait = longestWait
+        self.maxWait = maxWait
     }
 }

@@ -34,7 +34,8 @@ enum ManifestRules {
 
     /// What is wrong with a `refresh`: when mirror asks for a resource again.
     static func flaw(of refresh: Refresh) -> String? {
-        guard case .after(let seconds) = refresh else { return nil }
+        guard case .after(let time) = refresh else { return nil }
+        let seconds = time.wholeSeconds
         if (1...DurationText.longest).contains(seconds) { return nil }
         return "refresh is \(seconds) s; write a duration such as 90s 15m 6h 1d 2w"
     }

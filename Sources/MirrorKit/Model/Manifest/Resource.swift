@@ -91,8 +91,8 @@ public enum Refresh: Sendable, Hashable {
     case never
     /// As the server's Cache-Control and Expires say (RFC 9111 §4.2).
     case http
-    /// After this many seconds since the last confirmation. Greater than 0.
-    case after(seconds: Int64)
+    /// After this time since the last confirmation. At least a second, and whole seconds count.
+    case after(Duration)
 
     /// Reads `always`, `never`, `http` or a duration with its unit. Returns nil for any other text.
     public init?(_ text: String) {
@@ -104,7 +104,7 @@ public enum Refresh: Sendable, Hashable {
             guard let unit = text.utf8.last, !(0x30...0x39).contains(unit),
                 let duration = DurationText(text: text), duration.seconds > 0
             else { return nil }
-            self = .after(seconds: duration.seconds)
+            self = .after(duration.duration)
         }
     }
 }
@@ -116,7 +116,8 @@ extension Refresh: CustomStringConvertible {
         case .always: return "always"
         case .never: return "never"
         case .http: return "http"
-        case .after(let seconds):
+        case .after(let time):
+            let seconds = time.wholeSeconds
             let units: [(Int64, String)] = [(604_800, "w"), (86400, "d"), (3600, "h"), (60, "m")]
             let unit = units.first { seconds.isMultiple(of: $0.0) } ?? (1, "s")
             return "\(seconds / unit.0)\(unit.1)"

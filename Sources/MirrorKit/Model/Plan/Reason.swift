@@ -153,7 +153,7 @@ extension DueCause {
         case .always: return "due on every run (refresh=always)"
         case .asked: return "due: every file is to be asked about"
         case .age(let since, let lifetime):
-            return "due: \(late(since, now)), refresh=\(Refresh.after(seconds: lifetime))"
+            return "due: \(late(since, now)), refresh=\(Refresh.after(.seconds(lifetime)))"
         case .expired(let since, let lifetime):
             return "due: \(late(since, now)), max-age=\(max(0, lifetime))"
         case .noLifetime: return "due: the server gave no lifetime (refresh=http)"

@@ -251,7 +251,8 @@ public enum Freshness: Sendable, Hashable {
         }
         // A confirmation from the future shows that a clock was wrong. One request sets it right.
         guard confirmedAt <= now else { return .due(.clockWentBack) }
-        if case .after(let seconds) = refresh {
+        if case .after(let time) = refresh {
+            let seconds = time.wholeSeconds
             let end = confirmedAt.advanced(bySeconds: seconds)
             return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: seconds))
         }

@@ -14,17 +14,17 @@ public struct Configuration: Sendable {
     /// The most bytes a second over all transfers, which may differ by time of day.
     ///
     /// `nil` means no limit.
-    public var rateLimit: RateLimit?
+    public var limitRate: RateLimit?
     /// The number of received bytes after which a run ends. `nil` means no limit.
-    public var transferLimit: Int64?
+    public var maxTransfer: Int64?
     /// Whether mirror uses a connection only if its address is public.
-    public var publicAddressesOnly = false
+    public var publicOnly = false
     /// The path of a PEM file whose certificates mirror trusts instead of the system's.
-    public var certificateAuthorities: String?
+    public var cacert: String?
     /// The path of a netrc file. `nil` means that mirror reads no such file.
-    public var netrc: String?
+    public var netrcFile: String?
     /// The number of bytes that must stay free on each file system.
-    public var leastFreeSpace: Int64 = 64 << 20
+    public var minFree: Int64 = 64 << 20
     /// The treatment of untracked or edited files at a target.
     public var onConflict = ConflictPolicy.rename
 
@@ -68,16 +68,18 @@ extension Configuration {
         try Configuration.check("perHost", perHost, Configuration.counts)
         try Configuration.check("segments", segments, Configuration.counts)
         try Configuration.check("transfer.retries", transfer.retries, 0...Int(Int32.max))
-        try Configuration.check("transfer.longestWait", transfer.longestWait, Configuration.seconds)
         try Configuration.check(
-            "transfer.stallTimeout", transfer.stallTimeout, 1...DurationText.longest)
+            "transfer.maxWait", transfer.maxWait.wholeSeconds, Configuration.seconds)
+        try Configuration.check(
+            "transfer.stallTimeout", transfer.stallTimeout.wholeSeconds, 1...DurationText.longest)
         // libcurl counts milliseconds in an int.
         try Configuration.check(
-            "transfer.connectTimeout", transfer.connectTimeout, 1...Int64(Int32.max / 1000))
-        try Configuration.check("transfer.sizeLimit", transfer.sizeLimit, Configuration.natural)
-        try Configuration.check("rateLimit", rateLimit?.rateElsewhere, Configuration.natural)
-        try Configuration.check("transferLimit", transferLimit, Configuration.natural)
-        try Configuration.check("leastFreeSpace", leastFreeSpace, Configuration.natural)
+            "transfer.connectTimeout", transfer.connectTimeout.wholeSeconds,
+            1...Int64(Int32.max / 1000))
+        try Configuration.check("transfer.maxSize", transfer.maxSize, Configuration.natural)
+        try Configuration.check("limitRate", limitRate?.rateElsewhere, Configuration.natural)
+        try Configuration.check("maxTransfer", maxTransfer, Configuration.natural)
+        try Configuration.check("minFree", minFree, Configuration.natural)
     }
 }
 
@@ -92,8 +94,8 @@ extension DeleteLimit {
     /// Throws `MirrorError` with `usage` if the number is below 0 or the percentage not 0 to 100.
     func validate() throws(MirrorError) {
         switch self {
-        case .count(let most): try Configuration.check("deleteLimit", most, 0...Int.max)
-        case .percent(let share): try Configuration.check("deleteLimit", share, 0...100)
+        case .count(let most): try Configuration.check("maxDelete", most, 0...Int.max)
+        case .percent(let share): try Configuration.check("maxDelete", share, 0...100)
         case .whenOmitted: break
         }
     }

@@ -308,6 +308,9 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
     /// The length in seconds.
     package let seconds: Int64
 
+    /// The length as a span of time.
+    package var duration: Duration { .seconds(seconds) }
+
     /// Makes a length of time from its seconds.
     package init(seconds: Int64) { self.seconds = seconds }
 

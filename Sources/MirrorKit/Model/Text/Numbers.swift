@@ -106,6 +106,13 @@ package struct Counted: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+extension Duration {
+    /// The span in seconds, rounded up to whole ones.
+    package var wholeSeconds: Int64 {
+        components.seconds.addingSaturated(components.attoseconds > 0 ? 1 : 0)
+    }
+}
+
 extension Int64 {
     /// Returns the sum, clamped to the range of Int64.
     ///

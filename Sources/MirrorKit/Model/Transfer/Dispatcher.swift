@@ -44,7 +44,7 @@ struct Dispatcher: ~Copyable, Sendable {
     ///   - now: milliseconds.
     init(
         jobs: Int, perHost: Int?,
-        policy: TransferPolicy = TransferPolicy(retries: 7, longestWait: 300),
+        policy: TransferPolicy = TransferPolicy(retries: 7, maxWait: .seconds(300)),
         remembered: [Host: Int] = [:], now: Int64 = 0,
         jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     ) {

@@ -270,7 +270,7 @@ extension TransferPolicy {
     }
 
     private var longestMilliseconds: Int64 {
-        let (milliseconds, overflow) = longestWait.multipliedReportingOverflow(by: 1000)
+        let (milliseconds, overflow) = maxWait.wholeSeconds.multipliedReportingOverflow(by: 1000)
         return overflow ? .max : max(0, milliseconds)
     }
 

@@ -70,14 +70,14 @@ extension ResponseError {
         ResponseError(
             .retryAfterTooLong,
             "the host asked to be left alone for another \(seconds) s, more than "
-                + "\(policy.longestWait) s")
+                + "\(policy.maxWait.wholeSeconds) s")
     }
 
     /// A response asks for a longer wait than the policy allows.
     func asking(forSeconds seconds: Int64, _ policy: TransferPolicy) -> ResponseError {
         ResponseError(
             .retryAfterTooLong,
-            "\(cause) and asks for \(seconds) s of patience, more than \(policy.longestWait) s",
+            "\(cause) and asks for \(seconds) s of patience, more than \(policy.maxWait.wholeSeconds) s",
             status: status)
     }
 

@@ -178,7 +178,7 @@ extension TransferMachine {
         _ refusal: ResponseError, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
         var action: TransferAction
-        if let after, after > file.policy.longestWait {
+        if let after, after > file.policy.maxWait.wholeSeconds {
             let error = failure(refusal.asking(forSeconds: after, file.policy), isRetryable: true)
             sources.end(with: error)
             action = moveOn(from: error)
