@@ -6,7 +6,7 @@ internal import Glibc
 /// A list describes the files with what the manifests and the index know. The files need not be in
 /// the tree. A folder has copies of files, each read again and compared with its digest. A change
 /// of a copy never changes the tree's file.
-public struct Export: Sendable {
+package struct Export: Sendable {
     private let manifests: [Manifest]
     private let format: ExportFormat
     private let options: PlanOptions
@@ -20,7 +20,7 @@ public struct Export: Sendable {
     ///   - options: `only` and `skip` select resources by their tags.
     ///   - leavesOut: whether files that the format cannot hold, or that do not exist, are left
     ///   out. Otherwise such a file is an error.
-    public init(
+    package init(
         of manifests: [Manifest], as format: ExportFormat, options: PlanOptions = PlanOptions(),
         leavesOut: Bool = false
     ) {
@@ -38,7 +38,7 @@ public struct Export: Sendable {
     ///   - session: a session of the root with the files.
     /// - Throws: `MirrorError` with `exportIncomplete`, `usage`, `inputOutput`, `noSpace`,
     ///   `cancelled` and the like; `ManifestError`. After an error, nothing is written.
-    public func write(
+    package func write(
         to destination: ExportDestination, from session: MirrorSession
     ) async throws -> ExportReport {
         try await session.engine.scan { view, isCancelled in
@@ -55,7 +55,7 @@ public struct Export: Sendable {
 }
 
 /// Where an export goes.
-public enum ExportDestination: Sendable {
+package enum ExportDestination: Sendable {
     /// A file or a folder, by its path. A folder must not exist yet.
     case path(String)
     /// A function that is called with the chunks of a text. Only lists can go there.

@@ -319,14 +319,14 @@ extension NewEntry {
 }
 
 /// A resource to write into a manifest: where the file goes, and where it comes from.
-public struct NewEntry: Sendable, Hashable {
+package struct NewEntry: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    package var target: Target
     /// The source, in the form in which the manifest gets it.
-    public var url: SourceURL
+    package var url: SourceURL
 
     /// Takes a target and a source.
-    public init(target: Target, url: SourceURL) {
+    package init(target: Target, url: SourceURL) {
         self.target = target
         self.url = url
     }

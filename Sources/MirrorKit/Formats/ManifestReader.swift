@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// A manifest that was read without errors.
-public struct DecodedManifest: Sendable {
+package struct DecodedManifest: Sendable {
     /// The notations that a manifest can be written in.
-    public enum Notation: String, Sendable, Hashable, CaseIterable {
+    package enum Notation: String, Sendable, Hashable, CaseIterable {
         /// JSON.
         case json
         /// mirror's own XML.
@@ -13,17 +13,17 @@ public struct DecodedManifest: Sendable {
     }
 
     /// The manifest: the resources that should be in the tree.
-    public package(set) var manifest: Manifest
+    package var manifest: Manifest
     /// The notation of the text; nil if it is a list of another program.
-    public let notation: Notation?
+    package let notation: Notation?
     /// The format of the list; nil if the text is a manifest.
-    public let list: ListFormat?
+    package let list: ListFormat?
     /// The warnings about the manifest, such as weak digests; at most 20.
-    public let warnings: [Diagnostic]
+    package let warnings: [Diagnostic]
     /// How many more warnings there are.
-    public let omittedWarnings: Int
+    package let omittedWarnings: Int
     /// The entries that were left out of a list, in the order of the list. Empty for a manifest.
-    public var leftOut: [LeftOutEntry] { manifest.leftOut }
+    package var leftOut: [LeftOutEntry] { manifest.leftOut }
     /// The number of pages in which a list came.
     package var pages = 1
     /// The further documents that a list consists of; empty if it is complete.
@@ -62,7 +62,7 @@ extension DecodedManifest {
 ///
 /// The content decides the notation, not the name. A list may be compressed. Memory grows with the
 /// resources, by about 130 bytes for a pinned one, and not with the text.
-public enum ManifestReader {
+package enum ManifestReader {
     /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
     ///
     /// - Parameters:
@@ -73,7 +73,7 @@ public enum ManifestReader {
     ///   - hint: knowledge about a list that its text does not have; a manifest needs none.
     ///   - hasRead: called after each chunk with the number of bytes that have been read.
     /// - Throws: `ManifestError` with every error; `MirrorError` when the bytes cannot be read.
-    public static func read(
+    static func read(
         descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
         hasRead: @escaping (Int) -> Void = { _ in }
     ) throws -> DecodedManifest {
@@ -83,7 +83,7 @@ public enum ManifestReader {
     }
 
     /// Reads bytes that are in memory. Parameters and errors are those of the other `read`.
-    public static func read(
+    package static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
         try read(ManifestBytes(bytes), label: label, origin: origin, hint)
@@ -288,7 +288,7 @@ enum ManifestNotation {
 /// The place that a manifest comes from.
 ///
 /// The origin decides which sources the manifest may name, and to which URL its URLs are relative.
-public enum ManifestOrigin: Sendable, Hashable {
+package enum ManifestOrigin: Sendable, Hashable {
     /// A file; its folder is the base, and it may name `file:` sources.
     case file(path: String)
     /// Standard input: no base for URLs, no `file:` sources, and the manifest needs a name.

@@ -3,20 +3,20 @@
 /// Reading the text again makes the same model. Defaults are merged, URLs are absolute (except
 /// `file:` URLs below the manifest's folder), and notes are gone. Memory does not grow with the
 /// manifest.
-public struct ManifestWriter: Sendable {
+package struct ManifestWriter: Sendable {
     /// The notation to write.
-    public var notation: DecodedManifest.Notation
+    var notation: DecodedManifest.Notation
     /// Whether values that the notation cannot express are left out instead of refused.
     ///
     /// A POST is never left out.
-    public var isLossy = false
+    package var isLossy = false
     /// The absolute path of the folder of the new text. `nil` means that it is not known.
-    public var folder: String?
+    package var folder: String?
     /// The manifest's name in diagnostics: the name of the text from which it was read.
-    public var label: String
+    var label: String
 
     /// Makes a writer that refuses values that the notation cannot express.
-    public init(_ notation: DecodedManifest.Notation, label: String) {
+    package init(_ notation: DecodedManifest.Notation, label: String) {
         self.notation = notation
         self.label = label
     }
@@ -25,7 +25,7 @@ public struct ManifestWriter: Sendable {
     ///
     /// Throws `ManifestError`, which names each resource and key.
     @discardableResult
-    public func check(_ manifest: Manifest) throws(ManifestError) -> [Diagnostic] {
+    package func check(_ manifest: Manifest) throws(ManifestError) -> [Diagnostic] {
         let log = DiagnosticLog(file: label)
         NotationCheck(notation: notation, isLossy: isLossy, log: log).check(manifest)
         if let refusal = log.refusal { throw refusal }
@@ -35,7 +35,7 @@ public struct ManifestWriter: Sendable {
     /// Checks the manifest, then writes chunks of about 64 KiB.
     ///
     /// The check throws before the first chunk is written.
-    public func write(_ manifest: Manifest, to sink: ([UInt8]) throws -> Void) throws {
+    package func write(_ manifest: Manifest, to sink: ([UInt8]) throws -> Void) throws {
         try check(manifest)
         let base = folder.flatMap { SourceURL(folder: $0) }
         switch notation {
@@ -148,7 +148,7 @@ extension DecodedManifest.Notation {
     /// Finds the notation by a file's extension: json, xml, meta4 or metalink.
     ///
     /// Returns nil for any other extension.
-    public init?(fileName: String) {
+    package init?(fileName: String) {
         guard let dot = fileName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         switch fileName[fileName.utf8.index(after: dot)...].lowercased() {
         case "json": self = .json

@@ -170,16 +170,16 @@ private struct SecretCheck {
 }
 
 /// The permission to send one name's value to a server: `NAME@https://host`, or `NAME` alone.
-public struct Grant: Sendable, Hashable {
+package struct Grant: Sendable, Hashable {
     /// The name in `${NAME}`.
-    public let name: String
+    package let name: String
     /// The origin that may get the value. `nil` permits any origin, as long as there is only one.
     ///
     /// `nil` works only for a manifest on this machine.
-    public let origin: Origin?
+    package let origin: Origin?
 
     /// Takes a name and an origin as they are.
-    public init(name: String, origin: Origin?) {
+    init(name: String, origin: Origin?) {
         self.name = name
         self.origin = origin
     }
@@ -187,7 +187,7 @@ public struct Grant: Sendable, Hashable {
     /// Reads `NAME`, or `NAME@ORIGIN`.
     ///
     /// - Throws: `MirrorError` with the code `usage` if the text has another form.
-    public init(_ text: String) throws(MirrorError) {
+    package init(_ text: String) throws(MirrorError) {
         let halves = text.parts(at: "@", most: 2, keepingEmpty: true)
         let name = halves.first.map(String.init) ?? ""
         guard Template.isName(name) else {

@@ -26,7 +26,7 @@ struct DecisionLog: ~Copyable {
             let position = plan.steps.position(of: failed.target)
             add(event, failed.target, reason: position.map { plan.steps[$0].reason })
         case .removed(let removed): add(event, removed.target)
-        case .plan, .start, .progress, .set, .summary: break
+        case .plan, .start, .progress, .paused, .resumed, .set, .summary: break
         }
     }
 

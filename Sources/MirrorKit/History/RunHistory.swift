@@ -1,7 +1,7 @@
 /// What earlier runs of a root did, and why: their rows in the index, and their logs.
-public struct RunHistory: Sendable {
+package struct RunHistory: Sendable {
     /// The number of runs whose decisions about each target are kept.
-    public static let remembersDecisionsOf = RunLog.mostRuns
+    static let remembersDecisionsOf = RunLog.mostRuns
 
     private let engine: SharedEngine
 
@@ -10,7 +10,7 @@ public struct RunHistory: Sendable {
     /// The last runs that had something to do, the newest first.
     ///
     /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
-    public func runs(limit: Int = remembersDecisionsOf) async throws -> [PastRun] {
+    package func runs(limit: Int = remembersDecisionsOf) async throws -> [PastRun] {
         try await engine.look { view in
             try view.index?.runs().suffix(max(limit, 0)).reversed().map(PastRun.init) ?? []
         }
@@ -20,7 +20,7 @@ public struct RunHistory: Sendable {
     ///
     /// A run decides nothing about a target if it keeps the file as it is, or ends before the
     /// target's step. Throws `MirrorError` with `inputOutput` or `indexNewer`.
-    public func decisions(
+    package func decisions(
         about target: Target
     ) async throws -> [(run: PastRun, decision: PastDecision)] {
         try await engine.look { view in
@@ -46,7 +46,7 @@ public struct RunHistory: Sendable {
     /// `inputOutput` or `indexNewer`.
     ///
     /// - Parameter runs: the last runs, the newest first.
-    public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
+    package func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
         guard let run = RunHistory.troubled(among: runs) else { return [:] }
         let marks = RunHistory.troubling.map { Array("\"outcome\":\"\($0.rawValue)\"".utf8) }
         return try await engine.look { view in

@@ -5,22 +5,22 @@ internal import Glibc
 /// An edit changes entries only. Order, form and notes of the other entries stay as they are, byte
 /// for byte. Each change replaces the file atomically, so a killed process leaves the old or the
 /// new text.
-public struct ManifestFile: Sendable {
+package struct ManifestFile: Sendable {
     /// The path, as it was given.
-    public let path: String
+    let path: String
 
     /// Makes a value for the file at a path. The file need not exist for `write` and `add`.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Whether something exists at the path (access(2)).
-    public var exists: Bool { access(path, F_OK) == 0 }
+    package var exists: Bool { access(path, F_OK) == 0 }
 
     /// Writes a manifest to the file, and replaces an existing file whole or not at all.
     ///
     /// Throws `ManifestError` for values that the notation cannot express. Throws `MirrorError`
     /// with `manifestInvalid`, `usage`, `inputOutput` or `noSpace`. After an error the file is as
     /// it was.
-    public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
+    package func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
         try await Offload.run {
             try manifest.validate()
             try refuseOwnFile(path)
@@ -38,7 +38,7 @@ public struct ManifestFile: Sendable {
     /// Throws `ManifestError` for a file that is no manifest. Throws `MirrorError` with
     /// `manifestInvalid` if the manifest already names the target of an entry. An error leaves the
     /// file as it was.
-    public func add(_ entries: [NewEntry], isDryRun: Bool = false) async throws {
+    package func add(_ entries: [NewEntry], isDryRun: Bool = false) async throws {
         try await Offload.run { try addNow(entries, isDryRun: isDryRun) }
     }
 
@@ -64,7 +64,7 @@ public struct ManifestFile: Sendable {
     ///
     /// Returns the corrections; errors may remain. If there is nothing to correct, the file is not
     /// written. Throws `MirrorError` with `manifestUnreadable`, `inputOutput` or `noSpace`.
-    public func correct(isDryRun: Bool = false) async throws -> [Replacement] {
+    package func correct(isDryRun: Bool = false) async throws -> [Replacement] {
         try await Offload.run {
             let file = try FileReplacement(of: path)
             let correction = try ManifestCorrection(
@@ -92,7 +92,7 @@ public struct ManifestFile: Sendable {
     /// Throws `ManifestError` for a file that is no manifest. Throws `MirrorError` with `usage` for
     /// a target that the manifest does not name. Throws `manifestInvalid` if the text cannot be
     /// edited, for example a Metalink. An error leaves the file as it was.
-    public func remove(_ targets: [Target], isDryRun: Bool = false) async throws {
+    package func remove(_ targets: [Target], isDryRun: Bool = false) async throws {
         try await Offload.run { try removeNow(targets, isDryRun: isDryRun) }
     }
 
@@ -131,7 +131,7 @@ public struct ManifestFile: Sendable {
     ///   - isDryRun: whether nothing is written.
     /// - Throws: `ManifestError`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
     ///   `cancelled` and the like.
-    public func pin(
+    package func pin(
         from session: MirrorSession, options: PlanOptions = PlanOptions(), updates: Bool = false,
         isDryRun: Bool = false
     ) async throws -> PinReport {

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// A session reads manifests before it makes a plan. The root remembers them only when that plan is
 /// executed.
-public final class ManifestRegister: Sendable {
+package final class ManifestRegister: Sendable {
     let root: String
     private let configuration: Configuration
     let engine: SharedEngine
@@ -19,7 +19,7 @@ public final class ManifestRegister: Sendable {
     ///
     /// The list is empty if no manifest was synced yet. Throws `MirrorError` with `rootUnusable`,
     /// `indexNewer` or `inputOutput`, as all queries of the index do.
-    public func remembered() async throws -> [RememberedManifest] {
+    package func remembered() async throws -> [RememberedManifest] {
         try await engine.look { view in
             try ManifestMemory.all(in: view).map(RememberedManifest.init)
         }
@@ -28,7 +28,7 @@ public final class ManifestRegister: Sendable {
     /// The sources from which the manifests that the root remembers can be read.
     ///
     /// Throws `MirrorError` with `usage` if the root remembers none, or as `remembered` does.
-    public func rememberedSources() async throws -> [ManifestSource] {
+    package func rememberedSources() async throws -> [ManifestSource] {
         let root = root
         return try await engine.look { view in
             let known = try ManifestMemory.all(in: view)
@@ -40,7 +40,7 @@ public final class ManifestRegister: Sendable {
     /// The hints of the remembered manifests that are lists, by their sources.
     ///
     /// Throws as `remembered` does.
-    public func rememberedHints() async throws -> [ManifestSource: ListHint] {
+    package func rememberedHints() async throws -> [ManifestSource: ListHint] {
         try await engine.look { view in
             try ManifestMemory.all(in: view).reduce(into: [:]) { hints, memory in
                 if !memory.record.hint.isEmpty { hints[memory.source] = memory.record.hint }
@@ -63,7 +63,7 @@ extension ManifestRegister {
     ///   - fresh: URLs that are not requested, because their copies are known to be fresh.
     ///   - hint: how to read sources that are lists of other programs. The root remembers the hint
     ///   when their plan is executed.
-    public func load(
+    package func load(
         _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
         hint: ListHint = ListHint()
     ) async throws -> LoadedManifests {
@@ -112,7 +112,7 @@ extension ManifestRegister {
     ///
     /// A manifest without a readable file or copy is skipped, with a notice. Throws
     /// `ManifestError`, or `MirrorError` with `offline`, or as `remembered` does.
-    public func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
+    package func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
         try await loadRemembered(isOffline: isOffline, passesOverLost: true)
     }
 

@@ -65,7 +65,7 @@ extension ManifestSource {
     /// Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`.
     ///
     /// - Parameter hint: how to read the source if it is a list of another program.
-    public func read(
+    package func read(
         configuration: Configuration = Configuration(), hint: ListHint = ListHint()
     ) async throws -> DecodedManifest {
         try configuration.validate()
@@ -77,17 +77,17 @@ extension ManifestSource {
 }
 
 /// Manifests that were read, with notices about how they were read.
-public struct LoadedManifests: Sendable {
+package struct LoadedManifests: Sendable {
     /// The manifests, in the order of their sources.
-    public var manifests: [Manifest] = []
+    package var manifests: [Manifest] = []
     /// The decoded manifests with their warnings, in the same order.
-    public var decoded: [DecodedManifest] = []
+    package var decoded: [DecodedManifest] = []
     /// Until when the server's response for each manifest is fresh, in the same order.
     ///
     /// `nil` if the server gave no time, or if no request was made.
-    public var freshUntil: [Instant?] = []
+    package var freshUntil: [Instant?] = []
     /// Notices for people, for example about the use of an old copy.
-    public var notices: [Notice] = []
+    package var notices: [Notice] = []
 }
 
 extension Manifest {
@@ -100,7 +100,7 @@ extension Manifest {
     ///   - name: the name of the new manifest, which owns its files.
     ///   - lists: the lists that were read. Errors name them by their labels.
     /// - Throws: `ManifestError` with each file that two lists describe differently.
-    public static func joined(
+    package static func joined(
         name: String, _ lists: [DecodedManifest]
     ) throws(ManifestError) -> Manifest {
         var files = JoinedResources()
@@ -169,7 +169,7 @@ extension Manifest {
 /// The values for `${NAME}` in headers and bodies, and the origins that may get them.
 public struct Secrets: Sendable {
     /// The names that may be used, each with the origins that may get its value.
-    public var grants: [Grant] = []
+    package var grants: [Grant] = []
     /// The values by their names.
     public var environment: [String: String] = [:]
     /// A folder with one file for each name. A file is read if `environment` has no value for its
@@ -183,7 +183,7 @@ public struct Secrets: Sendable {
     ///
     /// The values come from the environment, and from `$CREDENTIALS_DIRECTORY` as systemd sets it
     /// (systemd.exec(5)).
-    public static func ofThisProcess(grants: [Grant]) -> Secrets {
+    package static func ofThisProcess(grants: [Grant]) -> Secrets {
         var secrets = Secrets()
         secrets.grants = grants
         for grant in grants {

@@ -1,11 +1,11 @@
 /// Asks servers about files without downloading them.
-public enum ServerProbe {
+package enum ServerProbe {
     /// The reports on URLs, in the order of the URLs.
     ///
     /// The probe sends a HEAD for each URL. If the response says too little, a GET of the first
     /// byte follows. If a server refuses, its report says so. Throws `MirrorError` with
     /// `cancelled`, or if no request can be made at all.
-    public static func reports(
+    package static func reports(
         on urls: [SourceURL], configuration: Configuration = Configuration()
     ) async throws -> [ProbeReport] {
         try configuration.validate()

@@ -4,7 +4,7 @@ extension TreeReport {
     /// The report makes no request and reads no file of the tree. It takes no lock, so a run can
     /// go on at the same time. Its memory does not grow with the number of files. Throws
     /// `MirrorError` with `inputOutput` or `indexNewer`.
-    public init(of session: MirrorSession, on manifests: [Manifest]) async throws {
+    package init(of session: MirrorSession, on manifests: [Manifest]) async throws {
         let root = session.root
         let remembered = try await session.manifests.remembered()
         self = try await session.engine.look { view in

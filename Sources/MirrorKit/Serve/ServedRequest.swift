@@ -183,14 +183,14 @@ enum ServedPlace: Sendable, Hashable {
 private let slash = UInt8(ascii: "/")
 
 /// Where a server listens: an address of this machine and a port.
-public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 or IPv6 address, without brackets.
-    public var host: String
+    var host: String
     /// The port. 0 means any free port.
-    public var port: UInt16
+    var port: UInt16
 
     /// Creates an address from a host and a port.
-    public init(host: String = "127.0.0.1", port: UInt16 = 8080) {
+    package init(host: String = "127.0.0.1", port: UInt16 = 8080) {
         self.host = host
         self.port = port
     }
@@ -198,7 +198,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Returns nil for any other text.
     ///
     /// Names other than localhost are not resolved.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard let (host, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
             port.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }
@@ -215,14 +215,14 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The address as it stands in a URL.
-    public var description: String {
+    package var description: String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     /// Whether only programs on this machine can reach the address.
     ///
     /// An IPv6 address has many spellings, such as `0:0:0:0:0:0:0:1` (RFC 4291 §2.2).
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         if host.hasPrefix("127.") { return true }
         guard host.utf8.contains(UInt8(ascii: ":")), host.utf8.last == UInt8(ascii: "1") else {
             return false

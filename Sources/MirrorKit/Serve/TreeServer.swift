@@ -7,7 +7,7 @@ internal import Glibc
 /// a concurrent run promotes. It does not serve a file whose bytes are not as mirror put them
 /// there. On a loopback address, it answers only requests that name the machine by an address or as
 /// localhost.
-public enum TreeServer {
+package enum TreeServer {
     /// Serves a session's root until the task is cancelled. Then all connections end.
     ///
     /// - Parameters:
@@ -16,7 +16,7 @@ public enum TreeServer {
     ///   - onNote: called with sentences for people, for example about a changed file.
     /// - Throws: `MirrorError` with `usage` for an address that is taken or not of this machine,
     ///   `rootUnusable`, `indexNewer` or `inputOutput`.
-    public static func serve(
+    package static func serve(
         _ session: MirrorSession, at address: ListenAddress = ListenAddress(),
         onStart: @escaping @Sendable (String) -> Void = { _ in },
         onNote: @escaping @Sendable (String) -> Void = { _ in }

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// The eviction removes only unchanged files that mirror wrote and that no `withFile` reads. A
 /// later sync fetches the wanted ones again.
-public struct CacheEviction: Sendable {
+package struct CacheEviction: Sendable {
     private let quota: Int64
     private let limit: DeleteLimit
 
@@ -14,14 +14,14 @@ public struct CacheEviction: Sendable {
     ///   - quota: bytes that mirror's files in Caches may take up.
     ///   - limit: how many files may be removed. If the eviction would remove more, it removes
     ///   none.
-    public init(toQuota quota: Int64, limit: DeleteLimit = .whenOmitted) {
+    package init(toQuota quota: Int64, limit: DeleteLimit = .whenOmitted) {
         (self.quota, self.limit) = (quota, limit)
     }
 
     /// Reports what the eviction would remove. The call changes nothing and takes no lock.
     ///
     /// Throws `MirrorError` with `deleteLimit`, `inputOutput` and the like.
-    public func preview(in session: MirrorSession) async throws -> EvictionReport {
+    package func preview(in session: MirrorSession) async throws -> EvictionReport {
         try await session.engine.reading { view in try await preview(view, session) }
     }
 
@@ -31,7 +31,7 @@ public struct CacheEviction: Sendable {
     ///   - session: a session of the root.
     ///   - wait: seconds to wait for another run's end.
     /// - Throws: `MirrorError` with `deleteLimit`, `locked`, `inputOutput` and the like.
-    public func carryOut(
+    package func carryOut(
         in session: MirrorSession, waitingSeconds wait: Int64 = 0
     ) async throws -> EvictionReport {
         // If no sync has made a tree yet, there is nothing to lock or to remove.

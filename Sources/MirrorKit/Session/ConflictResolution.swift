@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// A copy that gets its target back counts as edited. mirror keeps the edited file while the
 /// manifest wants the version that is at the target now.
-public struct ConflictResolution: Sendable {
+package struct ConflictResolution: Sendable {
     private let name: Target
     private let side: ConflictSide
 
@@ -13,7 +13,7 @@ public struct ConflictResolution: Sendable {
     /// - Parameters:
     ///   - name: the target, or one of its conflict copies if there are several.
     ///   - side: which file stays; `mine` is the conflict copy.
-    public init(of name: Target, keeping side: ConflictSide) {
+    package init(of name: Target, keeping side: ConflictSide) {
         (self.name, self.side) = (name, side)
     }
 
@@ -24,7 +24,7 @@ public struct ConflictResolution: Sendable {
     ///   - wait: seconds to wait for another run's end.
     /// - Throws: `MirrorError` with `usage` if there is no such conflict, or with `conflict`,
     ///   `locked` or `inputOutput`.
-    public func carryOut(
+    package func carryOut(
         in session: MirrorSession, waitingSeconds wait: Int64 = 0
     ) async throws -> ResolveReport {
         try await session.engine.requireSoundIndex()

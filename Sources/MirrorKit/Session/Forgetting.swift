@@ -12,7 +12,7 @@ extension ManifestRegister {
     /// `inputOutput` and the like as other changes do.
     ///
     /// - Parameter wait: seconds to wait for another run's end.
-    public func forget(
+    package func forget(
         _ name: String, deleting: Bool = false, isDryRun: Bool = false,
         waitingSeconds wait: Int64 = 0
     ) async throws -> ForgetReport {

@@ -12,9 +12,9 @@ public actor MirrorSession {
     /// How the session works.
     public nonisolated let configuration: Configuration
     /// The manifests that the root remembers, and how manifests are read.
-    public nonisolated let manifests: ManifestRegister
+    package nonisolated let manifests: ManifestRegister
     /// What earlier runs did, and why.
-    public nonisolated let history: RunHistory
+    package nonisolated let history: RunHistory
     nonisolated let location: RootLocation
     nonisolated let engine: SharedEngine
     /// Runs that have not begun. `execute` adds them before it returns.
@@ -250,7 +250,7 @@ extension MirrorSession {
     /// The targets that are paused in this root, also for later runs.
     ///
     /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
-    public nonisolated func pausedTargets() throws -> PausedTargets {
+    nonisolated func pausedTargets() throws -> PausedTargets {
         try PausedTargets(at: location)
     }
 

@@ -84,7 +84,7 @@ public struct RunOptions: Sendable {
     /// When transfers may run. Urgent resources ignore this.
     public var permission = TransferPermission()
     /// Targets that this run does not fetch, besides those that the root remembers as paused.
-    public var paused = PausedTargets()
+    var paused = PausedTargets()
     /// How many files may be removed.
     public var maxDelete = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.

@@ -8,17 +8,17 @@ internal import Synchronization
 ///     try await ActivityMeter.$current.withValue(meter) { try await session.verify(manifests) }
 ///
 /// Another task may read `activity` at any time.
-public final class ActivityMeter: Sendable {
+package final class ActivityMeter: Sendable {
     /// The meter that calls of this task report to.
-    @TaskLocal public static var current: ActivityMeter?
+    @TaskLocal package static var current: ActivityMeter?
 
     private let state = Mutex(Activity())
 
     /// Makes a meter without any counted work.
-    public init() {}
+    package init() {}
 
     /// The kind of work that is under way now, and its progress.
-    public var activity: Activity { state.withLock { $0 } }
+    package var activity: Activity { state.withLock { $0 } }
 
     func begin(_ kind: Activity.Kind, total: Int? = nil, totalBytes: Int64? = nil) {
         state.withLock { activity in
@@ -92,7 +92,7 @@ extension Instant {
 
 extension LocalClock {
     /// A time with the offset of this process's zone, which TZ or the system sets (localtime_r(3)).
-    public static func ofThisProcess(now: Instant) -> LocalClock {
+    package static func ofThisProcess(now: Instant) -> LocalClock {
         LocalClock(now: now, offset: SystemClock.localOffset)
     }
 }
@@ -104,7 +104,7 @@ extension PermissionStatus {
     /// `MirrorError` with `usage`, `inputOutput` or `indexNewer`.
     ///
     /// - Parameter session: a session of the root whose transfers count against a budget.
-    public init?(of permission: TransferPermission, in session: MirrorSession) async throws {
+    package init?(of permission: TransferPermission, in session: MirrorSession) async throws {
         try permission.validate()
         if permission.isUnconditional { return nil }
         self = try await session.engine.look { view in
@@ -119,7 +119,7 @@ extension PermissionStatus {
     /// answer.
     ///
     /// Blocks for three seconds at most.
-    public static func reasonMeteringIsUnknown() -> String? {
+    package static func reasonMeteringIsUnknown() -> String? {
         if case .unknown(let reason) = NetworkMetering.read() { return reason }
         return nil
     }

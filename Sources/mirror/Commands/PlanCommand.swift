@@ -73,7 +73,7 @@ extension Plan {
 
     private func isShown(_ step: Step, _ options: any OutputChoices) -> Bool {
         if options.quiet { return step.kind == .conflict }
-        return options.verbose || step.kind != .keep || step.means != .nothing
+        return options.verbose || step.kind != .keep || !step.doesNothing
     }
 
     private func line(_ step: Step, _ style: TextStyle, _ clock: LocalClock) -> String {
@@ -84,7 +84,7 @@ extension Plan {
             default: .good
             }
         var text = style.label(step.kind.rawValue, meaning) + step.target.path.printable
-        if step.means != .nothing, let size = step.size {
+        if !step.doesNothing, let size = step.size {
             text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
         return text + style.faint("  (\(step.reason.because(on: clock).printable))")

@@ -28,7 +28,7 @@ struct TextReport {
             let hasBegun = summary.error == nil || summary.resources > 0
             if summary.error?.code == .cancelled { return nil }
             return isQuiet || !hasBegun ? nil : (self.summary(summary), true)
-        case .plan, .start, .progress, .retry, .restart: return nil
+        case .plan, .start, .progress, .paused, .resumed, .retry, .restart: return nil
         }
     }
 

@@ -105,7 +105,7 @@ struct ProgressBoard: Sendable {
         case .failed(let failure):
             end(failure.target, failure.step, hasFailed: true, at: event.time)
         case .removed: localEnded += 1
-        case .set: break
+        case .paused, .resumed, .set: break
         case .summary: hasEnded = true
         }
     }

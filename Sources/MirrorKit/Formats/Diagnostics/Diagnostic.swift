@@ -1,7 +1,7 @@
 /// An error in a manifest, or a warning about a manifest, with its place.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// Whether the manifest can be used in spite of the diagnostic.
-    public enum Severity: String, Sendable, Hashable {
+    package enum Severity: String, Sendable, Hashable {
         /// The manifest cannot be used.
         case error
         /// The manifest can be used.
@@ -15,7 +15,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// The column in the line, in Unicode scalars from 1.
     public let column: Int
     /// Whether the diagnostic prevents the use of the manifest.
-    public let severity: Severity
+    package let severity: Severity
     /// The wrong value, what is wrong with it, and the right form; without secrets.
     public let message: String
     /// A remedy other than a change of the manifest. `nil` means that there is none.
@@ -25,9 +25,9 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// If the marked text is unknown, this is `column`.
     public package(set) var endColumn: Int
     /// The lines around the place. `nil` means that the text is not at hand.
-    public package(set) var excerpt: Excerpt?
+    package var excerpt: Excerpt?
     /// The change that corrects the text beyond doubt. `nil` means that no change is certain.
-    public package(set) var replacement: Replacement?
+    package var replacement: Replacement?
 
     /// Takes a place and a message.
     init(
@@ -89,43 +89,43 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
 /// The lines may contain secrets: values of headers, bodies and unknown keys, queries and passwords
 /// of URLs. So these texts are left out. All other text is as the manifest has it, so the caller
 /// escapes it before printing.
-public struct Excerpt: Sendable, Hashable {
+package struct Excerpt: Sendable, Hashable {
     /// A line, or the part of a long line around the place.
-    public struct Line: Sendable, Hashable {
+    package struct Line: Sendable, Hashable {
         /// The number of the line, from 1.
-        public let number: Int
+        package let number: Int
         /// The text of the line, without its line end.
-        public let text: String
+        package let text: String
         /// Whether the line has more text before `text`.
-        public let isCutBefore: Bool
+        package let isCutBefore: Bool
         /// Whether the line has more text behind `text`.
-        public let isCutAfter: Bool
+        package let isCutAfter: Bool
     }
 
     /// At most three lines, in their order.
-    public let lines: [Line]
+    package let lines: [Line]
     /// The position in `lines` of the line that has the place.
-    public let marked: Int
+    package let marked: Int
     /// The marked text, as a range of Unicode scalars in the text of the marked line.
     ///
     /// The range is empty at the end of a line.
-    public let mark: Range<Int>
+    package let mark: Range<Int>
 }
 
 /// A change of a manifest's text that is right beyond doubt.
-public struct Replacement: Sendable, Hashable {
+package struct Replacement: Sendable, Hashable {
     /// The line, from 1.
-    public let line: Int
+    package let line: Int
     /// The column at which the change begins, in Unicode scalars from 1.
-    public let column: Int
+    package let column: Int
     /// The column behind the old text. For an addition, this is `column`.
-    public let endColumn: Int
+    package let endColumn: Int
     /// The old text; empty for an addition.
-    public let old: String
+    package let old: String
     /// The new text; empty for a removal.
-    public let new: String
+    package let new: String
     /// The line after the change; the mark is on the new text.
-    public let corrected: Excerpt
+    package let corrected: Excerpt
 }
 
 /// A place in a text: line and column from 1, the column in Unicode scalars.

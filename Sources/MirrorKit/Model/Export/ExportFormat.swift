@@ -1,5 +1,5 @@
 /// A format in which mirror exports wanted files for another program.
-public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
+package enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     /// The input file of aria2.
     case aria2
     /// SHA256SUMS, as `sha256sum -c` reads it in the root.
@@ -16,7 +16,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     case bagit
 
     /// Whether the export is a folder with copies of the files, and not a text.
-    public var isFolder: Bool {
+    package var isFolder: Bool {
         switch self {
         case .wheelhouse, .bazelDistdir, .bagit: true
         case .aria2, .sums, .metalink, .npmCache: false
@@ -27,7 +27,7 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     var needsFiles: Bool { isFolder || self == .npmCache }
 
     /// The format's name in messages.
-    public var title: String {
+    package var title: String {
         switch self {
         case .aria2: "an aria2 input file"
         case .sums: "SHA256SUMS"
@@ -141,22 +141,22 @@ extension Resource {
 }
 
 /// What an export holds, and what it leaves out.
-public struct ExportReport: Sendable, Hashable {
+package struct ExportReport: Sendable, Hashable {
     /// The format of the export.
-    public var format: ExportFormat
+    package var format: ExportFormat
     /// The path of the export. `nil` means that the caller got the export as a text.
-    public var output: String?
+    package var output: String?
     /// The number of files in the export.
-    public var files = 0
+    package var files = 0
     /// The number of bytes in copied files.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
     /// The number of files that are not of the kind that the format is for.
-    public var passed = 0
+    package var passed = 0
     /// The files that were left out, with one entry for each reason.
-    public private(set) var omissions: [ExportOmission] = []
+    package private(set) var omissions: [ExportOmission] = []
 
     /// Creates an empty report.
-    public init(format: ExportFormat) { self.format = format }
+    init(format: ExportFormat) { self.format = format }
 
     /// Counts a file that is left out.
     mutating func omit(_ target: Target, _ reason: ExportOmission.Reason) {
@@ -179,7 +179,7 @@ public struct ExportReport: Sendable, Hashable {
     }
 
     /// The report as one JSON document.
-    public var json: [UInt8] {
+    package var json: [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("v", 1)
@@ -200,42 +200,42 @@ public struct ExportReport: Sendable, Hashable {
 }
 
 /// Files that an export leaves out for one reason.
-public struct ExportOmission: Sendable, Hashable {
+package struct ExportOmission: Sendable, Hashable {
     /// Why the files were left out.
-    public let reason: Reason
+    let reason: Reason
     /// The number of files.
-    public var count = 1
+    var count = 1
     /// The target of one of the files.
-    public let example: Target
+    let example: Target
 
     /// A reason, as a word for scripts. Later versions may add reasons.
-    public struct Reason: RawRepresentable, Sendable, Hashable {
+    package struct Reason: RawRepresentable, Sendable, Hashable {
         /// The word.
-        public let rawValue: String
+        package let rawValue: String
 
         /// Takes a word.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The tree does not have the file, or has another version than the wanted one.
-        public static let notThere = Reason(rawValue: "not-there")
+        static let notThere = Reason(rawValue: "not-there")
         /// The file's sha256 is not known.
-        public static let noDigest = Reason(rawValue: "no-digest")
+        static let noDigest = Reason(rawValue: "no-digest")
         /// mirror asks for the file by POST.
-        public static let post = Reason(rawValue: "post")
+        static let post = Reason(rawValue: "post")
         /// The file's source is a file of this machine.
-        public static let localSource = Reason(rawValue: "local-source")
+        static let localSource = Reason(rawValue: "local-source")
         /// mirror sends the file's source a value of the environment.
-        public static let secret = Reason(rawValue: "secret")
+        static let secret = Reason(rawValue: "secret")
         /// mirror sends the file's source headers.
-        public static let headers = Reason(rawValue: "headers")
+        static let headers = Reason(rawValue: "headers")
         /// The format cannot express the file's name.
-        public static let name = Reason(rawValue: "name")
+        static let name = Reason(rawValue: "name")
         /// The file's URL has no name.
-        public static let noName = Reason(rawValue: "no-name")
+        static let noName = Reason(rawValue: "no-name")
         /// Another file of the export has the same name.
-        public static let nameTaken = Reason(rawValue: "name-taken")
+        static let nameTaken = Reason(rawValue: "name-taken")
         /// Only the file's sha1 is known.
-        public static let weakIntegrity = Reason(rawValue: "weak-integrity")
+        static let weakIntegrity = Reason(rawValue: "weak-integrity")
 
         /// The reasons that this version knows.
         package static let all: [Reason] = [
@@ -267,5 +267,5 @@ public struct ExportOmission: Sendable, Hashable {
     }
 
     /// The number, the reason and the example, as a part of a sentence.
-    public var sentence: String { "\(count) \(reason.words), such as \(example.path.printable)" }
+    package var sentence: String { "\(count) \(reason.words), such as \(example.path.printable)" }
 }

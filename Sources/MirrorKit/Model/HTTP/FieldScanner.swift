@@ -101,14 +101,14 @@ extension StringProtocol {
 /// A range of media types for comparison with responses: `type/subtype`, `type/*` or `*/*`.
 ///
 /// The notation is that of RFC 9110 §12.5.1.
-public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
+package struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// The type, in lower case, or `*`.
-    public let type: String
+    let type: String
     /// The subtype, in lower case, or `*`.
-    public let subtype: String
+    let subtype: String
 
     /// Reads `type/subtype` without parameters. Returns nil if the text is not well-formed.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
         guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else {
             return nil
@@ -147,7 +147,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
-    public func contains(_ mediaType: String) -> Bool {
+    package func contains(_ mediaType: String) -> Bool {
         let essence = mediaType.parts(at: ";", keepingEmpty: true).first ?? ""
         guard let other = MediaRange(essence.trimmingSpaces()) else { return type == "*" }
         return (type == "*" || type == other.type)
@@ -160,5 +160,5 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The range as text.
-    public var description: String { "\(type)/\(subtype)" }
+    package var description: String { "\(type)/\(subtype)" }
 }

@@ -71,14 +71,14 @@ extension ResponseError {
 }
 
 /// The range that a partial response carries, and the size of the whole (RFC 9110 §14.4).
-public enum ContentRange: Sendable, Hashable {
+package enum ContentRange: Sendable, Hashable {
     /// `bytes first-last/total`. The total is nil for `*`. first ≤ last < total.
     case bytes(first: Int64, last: Int64, total: Int64?)
     /// `bytes */total`, as a 416 response sends it.
     case unsatisfied(total: Int64)
 
     /// Reads a Content-Range. Returns nil if it is malformed, of another unit, or contradictory.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var scan = FieldScanner(text.utf8)
         guard scan.token()?.lowercased() == "bytes", scan.take(0x20) else { return nil }
         if scan.take("*/") {
@@ -101,7 +101,7 @@ public enum ContentRange: Sendable, Hashable {
 
 extension ResponseHead {
     /// The Content-Range of the response; nil without one, with several, and if it is malformed.
-    public var contentRange: ContentRange? {
+    package var contentRange: ContentRange? {
         guard values(of: .contentRange).count == 1 else { return nil }
         return single(.contentRange).flatMap(ContentRange.init)
     }

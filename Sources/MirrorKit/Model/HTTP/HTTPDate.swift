@@ -1,18 +1,18 @@
 /// A date as HTTP writes it, in whole seconds (RFC 9110 §5.6.7).
-public struct HTTPDate: Sendable, Hashable, Comparable {
+package struct HTTPDate: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z.
-    public let seconds: Int64
+    package let seconds: Int64
 
     /// Takes seconds since the Unix epoch.
-    public init(seconds: Int64) { self.seconds = seconds }
+    init(seconds: Int64) { self.seconds = seconds }
 
     /// Whether the left date is earlier.
-    public static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
+    package static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
 
     /// Reads one of the three date formats of HTTP. Returns nil for any other text.
     ///
     /// A year of two digits is 1970…2069.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var text = text
         guard let date = text.withUTF8({ HTTPDate($0) }) else { return nil }
         self = date
@@ -101,7 +101,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
 extension HTTPDate: CustomStringConvertible {
     /// The date in the form that is sent, e.g. `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate).
-    public var description: String {
+    package var description: String {
         let civil = CivilTime(Instant(seconds: seconds))
         let weekday = HTTPDate.weekdays[civil.weekday].description.prefix(3)
         let month = HTTPDate.months.description.dropFirst(3 * Int(civil.month - 1)).prefix(3)

@@ -1,14 +1,14 @@
 /// Scheme, host and port: the scope of credentials and headers (RFC 6454 §4).
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `http`, `https` or `file`.
-    public let scheme: URLScheme
+    let scheme: URLScheme
     /// The host, in lower case; an IPv6 address without brackets; empty for `file`.
     public let host: String
     /// The port, with the scheme's default filled in; 0 for `file`.
     public let port: UInt16
 
     /// Makes an origin of its three parts, which are not checked.
-    public init(scheme: URLScheme, host: String, port: UInt16) {
+    init(scheme: URLScheme, host: String, port: UInt16) {
         self.scheme = scheme
         self.host = host
         self.port = port
@@ -23,11 +23,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The schemes that a source may have.
-public enum URLScheme: String, Sendable, Hashable, CaseIterable {
+package enum URLScheme: String, Sendable, Hashable, CaseIterable {
     case http, https, file
 
     /// The port of a URL without one; 0 for `file`.
-    public var defaultPort: UInt16 {
+    var defaultPort: UInt16 {
         switch self {
         case .http: 80
         case .https: 443

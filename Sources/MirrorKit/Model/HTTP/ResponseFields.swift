@@ -51,7 +51,7 @@ extension ResponseHead {
     /// When the response stops being fresh (RFC 9111 §4.2); nil if the response does not say.
     ///
     /// - Parameter received: when the head arrived, by the local clock.
-    public func freshUntil(received: Instant) -> Instant? {
+    package func freshUntil(received: Instant) -> Instant? {
         let (alwaysConfirms, maxAge) = cacheControl
         if alwaysConfirms || variesByEverything { return received }
         let lifetime: Int64

@@ -2,7 +2,7 @@
 ///
 /// One array holds the values of all fields, one after another. Each transfer reads a head once,
 /// and an array for each field would cost more than the reading.
-public struct ResponseHead: Sendable, Hashable {
+package struct ResponseHead: Sendable, Hashable {
     private struct Line: Sendable, Hashable {
         let name: HeaderName
         /// The range of the value in `bytes`.
@@ -10,9 +10,9 @@ public struct ResponseHead: Sendable, Hashable {
     }
 
     /// The status code, 100…999.
-    public var status: Int
+    package var status: Int
     /// The version of HTTP of the response.
-    public var version: HTTPVersion
+    var version: HTTPVersion
     /// The kept fields in the order in which they came; each is one that mirror judges.
     private var lines: [Line] = []
     private var bytes: [UInt8] = []
@@ -21,13 +21,13 @@ public struct ResponseHead: Sendable, Hashable {
     private var repeatedNames: UInt32 = 0
 
     /// Makes a head without fields.
-    public init(status: Int, version: HTTPVersion = .http11) {
+    package init(status: Int, version: HTTPVersion = .http11) {
         self.status = status
         self.version = version
     }
 
     /// Makes a head of fields as text. Fields that mirror does not judge are left out.
-    public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
+    init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
         self.init(status: status, version: version)
         for (name, value) in fields {
             var text = name
@@ -43,7 +43,7 @@ public struct ResponseHead: Sendable, Hashable {
     }
 
     /// Adds a field. Its value must have no white space at its ends.
-    public mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
+    package mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: value)
         lines.append(Line(name: name, value: start..<bytes.count))
@@ -60,12 +60,12 @@ public struct ResponseHead: Sendable, Hashable {
     }
 
     /// The names and values of all kept fields, in order.
-    public var fields: [(name: HeaderName, value: [UInt8])] {
+    package var fields: [(name: HeaderName, value: [UInt8])] {
         lines.map { ($0.name, Array(bytes[$0.value])) }
     }
 
     /// Returns the values of all fields of a name, in order.
-    public func values(of name: HeaderName) -> [[UInt8]] {
+    package func values(of name: HeaderName) -> [[UInt8]] {
         lines.filter { $0.name == name }.map { Array(bytes[$0.value]) }
     }
 
@@ -79,13 +79,13 @@ public struct ResponseHead: Sendable, Hashable {
     }
 
     /// Whether there is a field of this name.
-    public func has(_ name: HeaderName) -> Bool { names & name.bit != 0 }
+    func has(_ name: HeaderName) -> Bool { names & name.bit != 0 }
 
     /// Whether there are several fields of this name.
     func hasSeveral(_ name: HeaderName) -> Bool { repeatedNames & name.bit != 0 }
 
     /// Returns the value of a list field, with all its lines joined by commas (RFC 9110 §5.3).
-    public func list(of name: HeaderName) -> [UInt8] {
+    func list(of name: HeaderName) -> [UInt8] {
         guard let first = first(name) else { return [] }
         // Nearly every list field has one line.
         if !hasSeveral(name) { return Array(first) }
@@ -109,14 +109,14 @@ public struct ResponseHead: Sendable, Hashable {
     /// Returns the value of a field that may come only once.
     ///
     /// Returns nil if the field is missing, if its lines differ, or if the value is not UTF-8.
-    public func single(_ name: HeaderName) -> String? {
+    func single(_ name: HeaderName) -> String? {
         withSingle(name) { String(sound: $0) }
     }
 
     /// Returns the date of a field that may come only once.
     ///
     /// Returns nil if the field is missing, if its lines differ, or if the value is no date.
-    public func date(of name: HeaderName) -> HTTPDate? { withSingle(name) { HTTPDate($0) } }
+    func date(of name: HeaderName) -> HTTPDate? { withSingle(name) { HTTPDate($0) } }
 
     /// Reads the bytes of a field that may come only once.
     ///
@@ -136,7 +136,7 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 /// A version of HTTP, as far as framing depends on it.
-public enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
+package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
     /// HTTP/1.0.
     case http10 = "1.0"
     /// HTTP/1.1.
@@ -149,15 +149,15 @@ extension ResponseHead {
     /// The media type of the body, in lower case and without parameters.
     ///
     /// Nil if the field is missing or malformed.
-    public var mediaType: String? {
+    var mediaType: String? {
         withSingle(.contentType, MediaRange.essence)
     }
 
     /// The time at which the server made the response, by the server's clock.
-    public var date: HTTPDate? { date(of: .date) }
+    var date: HTTPDate? { date(of: .date) }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
-    public var contentCodings: [String] {
+    package var contentCodings: [String] {
         guard has(.contentEncoding) else { return [] }
         return String(decoding: list(of: .contentEncoding), as: UTF8.self).parts(at: ",")
             .map { $0.trimmingSpaces().lowercased() }
@@ -169,7 +169,7 @@ extension ResponseHead {
 ///
 /// When a line comes, its name is compared once, as bytes in any case (RFC 9110 §5.1). After that
 /// it is a number.
-public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
+package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
     case contentRange, contentType, date, entityTag, expires, lastModified, link, location,
         reprDigest
@@ -417,7 +417,7 @@ extension ResponseHead {
     ///
     /// Nil if the server does not say. A date is compared with the response's own Date, so a wrong
     /// local clock does no harm. Without a Date it is compared with `now`.
-    public func retryAfter(now: Instant) -> Int64? {
+    package func retryAfter(now: Instant) -> Int64? {
         guard let text = single(.retryAfter) else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isNumber { return DecimalDigits.value(of: text.utf8) ?? .max }

@@ -1,7 +1,7 @@
 /// A validator that identifies every byte of a version (RFC 9110 §8.8.1).
 ///
 /// Two halves of a file with the same strong validator may be joined.
-public enum StrongValidator: Sendable, Hashable {
+package enum StrongValidator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
     /// A modification date that is at least a second older than the response.
@@ -11,18 +11,18 @@ public enum StrongValidator: Sendable, Hashable {
 }
 
 /// The validators of a version. mirror keeps them with the file, and sends them as conditions.
-public struct Validators: Sendable, Hashable {
+package struct Validators: Sendable, Hashable {
     /// The entity tag, strong or weak; nil if none or a malformed one was sent.
-    public var entityTag: EntityTag?
+    package var entityTag: EntityTag?
     /// The modification date; nil if none or a malformed one was sent.
-    public var lastModified: HTTPDate?
+    package var lastModified: HTTPDate?
     /// Which of the two validators is strong; nil if neither is.
     private var strongest: Kind?
 
     private enum Kind { case entityTag, lastModified }
 
     /// Takes the validators of a response, and the one of them that is strong.
-    public init(
+    init(
         entityTag: EntityTag? = nil, lastModified: HTTPDate? = nil, strong: StrongValidator? = nil
     ) {
         self.entityTag = entityTag
@@ -35,7 +35,7 @@ public struct Validators: Sendable, Hashable {
     }
 
     /// The strong validator, as judged when the response came; nil without one.
-    public var strong: StrongValidator? {
+    package var strong: StrongValidator? {
         switch strongest {
         case .entityTag: entityTag.map(StrongValidator.entityTag)
         case .lastModified: lastModified.map(StrongValidator.lastModified)
@@ -66,7 +66,7 @@ extension Validators {
     /// date, the date must be at least a second before Date. Some servers, such as nginx, make tags
     /// of the date in seconds and the size. Then two versions within one second share a tag. A date
     /// alone is strong only if the response had no entity tag, not even a malformed one.
-    public init(of head: ResponseHead) {
+    package init(of head: ResponseHead) {
         let hasTag = head.has(.entityTag)
         let tag =
             hasTag && !head.hasSeveral(.entityTag)
@@ -90,29 +90,29 @@ extension Validators {
 ///
 /// mirror sends a validator only to the provenance that it came from, and believes it only from
 /// there. The query of the responding URL is left out, because redirects to signed URLs rotate it.
-public struct Provenance: Sendable, Hashable {
+struct Provenance: Sendable, Hashable {
     /// The source that was asked.
-    public var source: SourceKey
+    var source: SourceKey
     /// The origin and path of the URL that responded, after redirects.
-    public var answeredBy: String
+    var answeredBy: String
 
     /// Takes the source, and the origin and path that responded.
-    public init(source: SourceKey, answeredBy: String) {
+    init(source: SourceKey, answeredBy: String) {
         self.source = source
         self.answeredBy = answeredBy
     }
 }
 
 /// An entity tag: an opaque validator, weak or strong (RFC 9110 §8.8.3).
-public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
+package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// The tag as it was sent, with its quotes and, if it is weak, its `W/`.
-    public let text: String
+    package let text: String
 
     /// Whether the tag is weak, so that it identifies the meaning but not the bytes.
-    public var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
+    package var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
 
     /// Reads one entity tag. Returns nil if it is malformed.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var text = text
         guard text.withUTF8(EntityTag.isSound) else { return nil }
         self.text = text
@@ -133,10 +133,10 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The tag as it was sent.
-    public var description: String { text }
+    package var description: String { text }
 
     /// Whether two tags have the same bytes.
-    public static func == (left: EntityTag, right: EntityTag) -> Bool {
+    package static func == (left: EntityTag, right: EntityTag) -> Bool {
         PathText.areSame(left.text, right.text)
     }
 }

@@ -232,16 +232,16 @@ package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 /// SHA-256 digests of consecutive pieces of a file. The last piece may be shorter.
-public struct Pieces: Sendable, Hashable {
+package struct Pieces: Sendable, Hashable {
     /// The length of a piece in bytes. Greater than 0.
-    public let length: Int64
+    package let length: Int64
     /// The digests one after the other, 32 bytes each, because a large file has very many.
     private let packed: [UInt8]
 
     /// Takes the length of a piece in bytes and the digests of all pieces.
     ///
     /// Returns nil if the length is not positive, there are no digests, or one is not a sha256.
-    public init?(length: Int64, digests: [Digest]) {
+    package init?(length: Int64, digests: [Digest]) {
         guard digests.allSatisfy({ $0.algorithm == .sha256 }) else { return nil }
         self.init(length: length, packed: digests.flatMap(\.bytes))
     }
@@ -249,7 +249,7 @@ public struct Pieces: Sendable, Hashable {
     /// Takes the length of a piece in bytes and the bytes of all digests.
     ///
     /// Returns nil if the length is not positive, or the bytes are not one or more whole digests.
-    public init?(length: Int64, packed: [UInt8]) {
+    init?(length: Int64, packed: [UInt8]) {
         let size = DigestAlgorithm.sha256.byteCount
         guard length > 0, !packed.isEmpty, packed.count.isMultiple(of: size) else { return nil }
         self.length = length
@@ -257,21 +257,21 @@ public struct Pieces: Sendable, Hashable {
     }
 
     /// The number of pieces.
-    public var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
+    package var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
 
     /// The bytes of one piece's sha256. Positions count from 0.
-    public func sha256(at position: Int) -> ArraySlice<UInt8> {
+    func sha256(at position: Int) -> ArraySlice<UInt8> {
         let size = DigestAlgorithm.sha256.byteCount
         return packed[(position * size)..<((position + 1) * size)]
     }
 
     /// The digests of the pieces, in order.
-    public var digests: [Digest] {
+    var digests: [Digest] {
         (0..<count).compactMap { Digest(.sha256, bytes: Array(sha256(at: $0))) }
     }
 
     /// Whether a file of this size has this number of pieces.
-    public func fits(size: Int64) -> Bool {
+    func fits(size: Int64) -> Bool {
         let (whole, rest) = size.quotientAndRemainder(dividingBy: length)
         return Int64(count) == max(whole + (rest > 0 ? 1 : 0), 1)
     }

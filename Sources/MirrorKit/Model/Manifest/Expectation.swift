@@ -64,20 +64,20 @@ final class Expectation: Sendable {
 ///
 /// An object, because a step is copied often, and a copy of a struct would count a reference for
 /// each text.
-public final class LocalVersion: Sendable {
+final class LocalVersion: Sendable {
     /// Where the version came from. `nil` means unknown, so mirror can ask no source about it.
-    public let provenance: Provenance?
+    let provenance: Provenance?
     /// The ETag and the Last-Modified that came with the version.
-    public let validators: Validators
+    let validators: Validators
     /// The version's size in bytes.
-    public let size: Int64
+    let size: Int64
     /// The sha256 of the version's bytes.
-    public let sha256: Digest
+    let sha256: Digest
     /// Whether a request can be made conditional on this version.
-    public let isConfirmable: Bool
+    let isConfirmable: Bool
 
     /// Creates a value from what the index knows.
-    public init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
+    init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
         isConfirmable = provenance != nil && validators.isUsableAsCondition
         self.provenance = provenance
         self.validators = validators
@@ -88,14 +88,14 @@ public final class LocalVersion: Sendable {
 
 extension LocalVersion: Hashable {
     /// Whether all facts are equal.
-    public static func == (one: LocalVersion, other: LocalVersion) -> Bool {
+    static func == (one: LocalVersion, other: LocalVersion) -> Bool {
         one === other
             || (one.provenance == other.provenance && one.validators == other.validators
                 && one.size == other.size && one.sha256 == other.sha256)
     }
 
     /// Hashes the digest only, which differs between versions.
-    public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
+    func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
 }
 
 /// How often mirror tries a transfer again, how long it waits, and which bytes it accepts.

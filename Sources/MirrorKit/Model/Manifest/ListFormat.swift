@@ -2,7 +2,7 @@
 ///
 /// mirror tries the formats in this order: one with a narrow grammar comes before one with a wide
 /// one.
-public enum ListFormat: String, Sendable, Hashable, CaseIterable {
+package enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// URLs, one a line.
     case urls
     /// The input file of aria2: mirrors of a file on one line, options on the lines below.

@@ -1,19 +1,19 @@
 /// What is known of a list besides its text: its format, where its files are, and its name.
 ///
 /// Every value may be unknown. A mirror manifest needs no hint.
-public struct ListHint: Sendable, Hashable {
+package struct ListHint: Sendable, Hashable {
     /// The format. `nil` means that mirror detects the format from the text.
-    public var format: ListFormat?
+    var format: ListFormat?
     /// The URL of the folder with the files for which the list gives no URL. Ends in a slash.
-    public private(set) var base: SourceURL?
+    private(set) var base: SourceURL?
     /// The name of the list as a manifest. `nil` stands for the stem of its file's name.
-    public var name: String?
+    var name: String?
     /// The URL of the package index in which mirror finds files by their digests. Ends in a slash.
-    public private(set) var index: SourceURL?
+    package private(set) var index: SourceURL?
     /// The URL of the npm registry that has packages without a URL. Ends in a slash.
-    public private(set) var registry: SourceURL?
+    private(set) var registry: SourceURL?
     /// How many levels of folders mirror reads of a directory listing. `nil` stands for 5.
-    public var depth: Int?
+    var depth: Int?
     /// The document of the list that mirror reads. `nil` stands for the first one.
     var part: ListPart?
     /// The URL that sent the list, after redirects. `nil` means that no URL is known.
@@ -26,13 +26,13 @@ public struct ListHint: Sendable, Hashable {
     var isForListsOnly = false
 
     /// Creates a hint in which nothing is known.
-    public init() {}
+    package init() {}
 
     /// Creates a hint. Adds a slash to the path of each URL whose path does not end in one.
     ///
     /// Throws `MirrorError` with `usage` for a URL with a user name, a password or a query, because
     /// the root remembers the hint.
-    public init(
+    package init(
         format: ListFormat?, base: SourceURL?, name: String? = nil, index: SourceURL? = nil,
         registry: SourceURL? = nil, depth: Int? = nil
     ) throws(MirrorError) {
@@ -50,7 +50,7 @@ public struct ListHint: Sendable, Hashable {
     package static let defaultDepth = 5
 
     /// Whether nothing is known.
-    public var isEmpty: Bool {
+    var isEmpty: Bool {
         format == nil && base == nil && name == nil && index == nil && registry == nil
             && depth == nil
     }
@@ -176,17 +176,17 @@ struct IndexedProject: Sendable, Hashable {
 }
 
 /// An entry of a list that mirror left out, and why.
-public struct LeftOutEntry: Sendable, Hashable {
+package struct LeftOutEntry: Sendable, Hashable {
     /// The entry's name in the list: a URL, a path, the name of a package, or a line.
     ///
     /// At most 1,024 bytes are kept. Queries and passwords of URLs are removed.
-    public let name: String
+    let name: String
     /// The line in the list, from 1. 0 means that the list has no lines.
-    public let line: Int
+    let line: Int
     /// The column in that line, in Unicode scalars from 1. 0 if `line` is 0.
-    public let column: Int
+    let column: Int
     /// Why mirror left the entry out.
-    public let reason: String
+    let reason: String
 
     /// The greatest length of a stored name, in bytes.
     private static let longestName = 1024

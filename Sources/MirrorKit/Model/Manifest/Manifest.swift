@@ -13,16 +13,16 @@ public struct Manifest: Sendable {
     /// The entries that mirror left out of the list from which it made this manifest.
     ///
     /// Empty for a manifest that was no list.
-    public var leftOut: [LeftOutEntry] = []
+    package var leftOut: [LeftOutEntry] = []
     /// Where the manifest came from.
-    public var whereabouts = Whereabouts.code
+    var whereabouts = Whereabouts.code
     /// The manifest's place in messages: a path as it was given, or a URL.
     ///
     /// `nil` means that a program made the manifest.
     public var label: String?
 
     /// Where a manifest can come from.
-    public enum Whereabouts: Sendable, Hashable {
+    enum Whereabouts: Sendable, Hashable {
         /// Made by a program.
         case code
         /// A file, by its absolute path.

@@ -119,7 +119,7 @@ extension [HeaderField] {
 /// Why the resources of a manifest, each sound by itself, cannot be one tree.
 ///
 /// A case names each resource by its position. `first` comes earlier in the manifest than `second`.
-public enum ManifestRuleError: Sendable, Hashable {
+enum ManifestRuleError: Sendable, Hashable {
     /// Two resources have the same target.
     case equalTargets(first: Int, second: Int)
     /// Two targets would be one file where a file system ignores case or the form of accents.
@@ -133,7 +133,7 @@ public enum ManifestRuleError: Sendable, Hashable {
 
     /// The position of the resource at which mirror reports the flaw: the later one in the
     /// manifest.
-    public var position: Int {
+    var position: Int {
         switch self {
         case .equalTargets(let first, let second), .targetsAlike(let first, let second),
             .foldersAlike(let first, let second, _, _), .twoDigests(let first, let second, _, _),
@@ -143,7 +143,7 @@ public enum ManifestRuleError: Sendable, Hashable {
     }
 
     /// The position of the other resource: the earlier one in the manifest.
-    public var otherPosition: Int {
+    var otherPosition: Int {
         switch self {
         case .equalTargets(let first, let second), .targetsAlike(let first, let second),
             .foldersAlike(let first, let second, _, _), .twoDigests(let first, let second, _, _),
@@ -163,7 +163,7 @@ extension Manifest {
     ///
     /// Empty if there are none. The time grows with the number of resources. The call needs 16
     /// bytes of memory a resource, or 32 where targets and digests are checked at the same time.
-    public func flaws() -> [ManifestRuleError] {
+    func flaws() -> [ManifestRuleError] {
         ManifestRuleError.inOrder(flawsOfTargets() + flawsOfDigests())
     }
 
@@ -174,7 +174,7 @@ extension Manifest {
     func flawsOfDigests() -> [ManifestRuleError] { resources.digestContradictions() }
 
     /// Returns a flaw as a sentence that names the resources concerned.
-    public func sentence(on flaw: ManifestRuleError) -> String {
+    func sentence(on flaw: ManifestRuleError) -> String {
         let target = { (position: Int) in Quoted(resources.target(at: position).path) }
         switch flaw {
         case .equalTargets(let first, let second):

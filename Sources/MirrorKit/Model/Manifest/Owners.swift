@@ -2,15 +2,15 @@
 ///
 /// Most targets have one owner. Several manifests own a target together if each of them pins the
 /// same bytes. The target becomes an orphan when its last owner releases it.
-public struct Owners: Sendable, Hashable {
+package struct Owners: Sendable, Hashable {
     // No declared name has a control character, so a control character can separate names.
     private static let separator = UInt8(0x1F)
 
     /// The names as the index stores them: sorted, with U+001F between two names.
-    public let text: String
+    let text: String
 
     /// Creates a value with one owner.
-    public init(_ name: String) {
+    init(_ name: String) {
         guard name.utf8.contains(Owners.separator) else {
             text = name
             return
@@ -20,7 +20,7 @@ public struct Owners: Sendable, Hashable {
     }
 
     /// Creates a value with several owners. An empty list means that the target has no owner.
-    public init(_ names: some Sequence<String>) {
+    package init(_ names: some Sequence<String>) {
         let all = Array(names)
         guard all.count != 1 else {
             self.init(all[0])
@@ -32,34 +32,34 @@ public struct Owners: Sendable, Hashable {
     }
 
     /// Creates a value from the text that the index stores.
-    public init(text: String) { self.text = text }
+    init(text: String) { self.text = text }
 
     /// The names, sorted by their bytes.
-    public var names: [String] {
+    var names: [String] {
         if text.isEmpty { return [] }
         return isShared ? text.parts(at: "\u{1F}").map(String.init) : [text]
     }
 
     /// Whether the target has no owner.
-    public var isEmpty: Bool { text.isEmpty }
+    var isEmpty: Bool { text.isEmpty }
 
     /// Whether the target has several owners.
-    public var isShared: Bool { text.utf8.contains(Owners.separator) }
+    var isShared: Bool { text.utf8.contains(Owners.separator) }
 
     /// Whether the manifest of this name is an owner.
-    public func contains(_ name: String) -> Bool {
+    func contains(_ name: String) -> Bool {
         let name = Owners(name).text
         return text == name || isShared && names.contains(name)
     }
 
     /// The owners after one of them released the target.
-    public func without(_ name: String) -> Owners {
+    func without(_ name: String) -> Owners {
         let name = Owners(name).text
         return Owners(names.filter { $0 != name })
     }
 
     /// The owners after a manifest got another name.
-    public func renaming(_ old: String, to new: String) -> Owners {
+    func renaming(_ old: String, to new: String) -> Owners {
         contains(old) ? Owners(without(old).names + [new]) : self
     }
 
@@ -71,7 +71,7 @@ public struct Owners: Sendable, Hashable {
 
 extension Owners: CustomStringConvertible {
     /// The names for messages: `a`, `a and b`, `a, b and c`.
-    public var description: String {
+    package var description: String {
         let names = names
         guard names.count > 1, let last = names.last else { return names.first ?? "nobody" }
         return names.dropLast().joined(separator: ", ") + " and " + last

@@ -1,9 +1,9 @@
 /// The positions of a list's paths, sorted by the paths' bytes.
 ///
 /// If the list is sorted already, the order takes no memory. Otherwise it takes four bytes a path.
-public struct PathOrder: Sendable, RandomAccessCollection {
+struct PathOrder: Sendable, RandomAccessCollection {
     /// The number of paths.
-    public let endIndex: Int
+    let endIndex: Int
     /// The sorted positions. `nil` means that the list is sorted already.
     private let permutation: [UInt32]?
 
@@ -20,10 +20,10 @@ public struct PathOrder: Sendable, RandomAccessCollection {
     }
 
     /// Always 0.
-    public var startIndex: Int { 0 }
+    var startIndex: Int { 0 }
 
     /// Returns the position in the list of the path at a place in the sorted order.
-    public subscript(place: Int) -> Int { permutation.map { Int($0[place]) } ?? place }
+    subscript(place: Int) -> Int { permutation.map { Int($0[place]) } ?? place }
 }
 
 extension PathOrder {

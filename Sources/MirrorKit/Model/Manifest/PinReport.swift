@@ -1,20 +1,20 @@
 /// The result of pinning one resource: how its declarations change, and why.
-public struct PinFinding: Sendable, Hashable {
+package struct PinFinding: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    package var target: Target
     /// The line of the manifest on which the resource begins.
-    public var line: Int
+    package var line: Int
     /// The result for the resource.
-    public var outcome: Outcome
+    package var outcome: Outcome
     /// The file's size in bytes. `nil` means that mirror did not read the file.
-    public var size: Int64?
+    package var size: Int64?
     /// The file's sha256. `nil` means that mirror did not read the file.
-    public var sha256: Digest?
+    package var sha256: Digest?
     /// Whether the manifest declares the size and a digest that proves the bytes.
-    public var isDeclared = false
+    var isDeclared = false
 
     /// The change of a resource's declarations.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         /// The resource gains the declarations that it lacks: `size`, `sha256` or both.
         case pin(size: Bool, sha256: Bool)
         /// mirror fetched another version than the manifest declares.
@@ -30,7 +30,7 @@ public struct PinFinding: Sendable, Hashable {
     }
 
     /// Why pinning leaves a resource as it is.
-    public enum Reason: String, Sendable, Hashable, CaseIterable {
+    package enum Reason: String, Sendable, Hashable, CaseIterable {
         /// mirror has not put a file at the target.
         case notFetched = "not-fetched"
         /// The file is gone.
@@ -41,7 +41,7 @@ public struct PinFinding: Sendable, Hashable {
         case otherSource = "other-source"
 
         /// The reason in words for messages.
-        public var because: String {
+        package var because: String {
             switch self {
             case .notFetched: "it was not fetched yet"
             case .missing: "the file is gone"
@@ -52,7 +52,7 @@ public struct PinFinding: Sendable, Hashable {
     }
 
     /// Creates a finding from its values.
-    public init(
+    init(
         target: Target, line: Int, outcome: Outcome, size: Int64? = nil, sha256: Digest? = nil
     ) {
         self.target = target
@@ -71,7 +71,7 @@ public struct PinFinding: Sendable, Hashable {
     ///   - size: the file's size in bytes. `nil` means that there is no file.
     ///   - digests: the file's digests, the sha256 first.
     ///   - updates: whether declarations may be replaced by the version that mirror fetched last.
-    public static func judge(
+    static func judge(
         _ resource: Resource, record: IndexRecord?, isOfSource: Bool, size: Int64?,
         digests: [Digest], updates: Bool = false
     ) -> PinFinding {
@@ -116,20 +116,20 @@ public struct PinFinding: Sendable, Hashable {
 }
 
 /// What pinning a manifest did, or would do.
-public struct PinReport: Sendable {
+package struct PinReport: Sendable {
     /// The root's path.
-    public var root: String
+    package var root: String
     /// The manifest as it was named.
-    public var manifest: String
+    package var manifest: String
     /// Whether this was a dry run, which writes nothing.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
     /// Whether the manifest was written.
-    public var isWritten = false
+    var isWritten = false
     /// One finding for each selected resource, in the order of the targets.
-    public var findings: [PinFinding]
+    package var findings: [PinFinding]
 
     /// Creates a report from its values.
-    public init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
+    init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
         self.root = root
         self.manifest = manifest
         self.isDryRun = isDryRun
@@ -139,12 +139,12 @@ public struct PinReport: Sendable {
     /// The resources whose declarations contradict their files.
     ///
     /// If there is one, mirror does not change the manifest.
-    public var contradictions: [PinFinding] {
+    package var contradictions: [PinFinding] {
         findings.filter { if case .contradiction = $0.outcome { true } else { false } }
     }
 
     /// The resources that gain declarations, or whose declarations are replaced.
-    public var pinned: [PinFinding] {
+    package var pinned: [PinFinding] {
         findings.filter {
             switch $0.outcome {
             case .pin, .update: true
@@ -154,15 +154,15 @@ public struct PinReport: Sendable {
     }
 
     /// The resources that lack a declared size or a digest that proves the bytes.
-    public var undeclared: [PinFinding] { findings.filter { !$0.isDeclared } }
+    package var undeclared: [PinFinding] { findings.filter { !$0.isDeclared } }
 
     /// The resources that pinning leaves as they are, each for a `Reason`.
-    public var left: [PinFinding] {
+    package var left: [PinFinding] {
         findings.filter { if case .leave = $0.outcome { true } else { false } }
     }
 
     /// Writes the report as one JSON document.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)

@@ -1,35 +1,35 @@
 /// A manifest that a root remembers, with the facts that the user sees.
-public struct RememberedManifest: Sendable, Hashable {
+package struct RememberedManifest: Sendable, Hashable {
     /// The manifest's name, which owns its targets.
-    public var name: String
+    package var name: String
     /// The place where mirror looks for the manifest: an absolute path, or a URL without its query.
-    public var place: String
+    package var place: String
     /// Whether the place is a path or a URL.
-    public var kind: Kind
+    var kind: Kind
     /// Whether a file can be read at the place now. `nil` for a URL, which mirror does not ask.
-    public var isThere: Bool?
+    package var isThere: Bool?
     /// The number of resources at the last sync.
     /// `nil` means that an older mirror did not record it.
-    public var resources: Int?
+    package var resources: Int?
     /// When mirror took or last confirmed the last good copy. `nil` means that there is no copy.
-    public var copiedAt: Instant?
+    package var copiedAt: Instant?
     /// When the last sync ended that had work to do, or found the manifest changed or moved.
-    public var syncedAt: Instant?
+    package var syncedAt: Instant?
 
     /// The kind of a place.
-    public enum Kind: String, Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
         case path, url
     }
 
     /// Creates a value from the facts that are always known.
-    public init(name: String, place: String, kind: Kind) {
+    package init(name: String, place: String, kind: Kind) {
         self.name = name
         self.place = place
         self.kind = kind
     }
 
     /// Writes the manifest as one JSON object. Keys that do not apply are null.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("name", name)
             json.member("place", place)
@@ -44,37 +44,37 @@ public struct RememberedManifest: Sendable, Hashable {
 }
 
 /// What forgetting a manifest did, or would do.
-public struct ForgetReport: Sendable {
+package struct ForgetReport: Sendable {
     /// The root's path.
-    public var root: String
+    package var root: String
     /// The manifest's name.
-    public var name: String
+    package var name: String
     /// Whether this was a dry run, which changes nothing.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
     /// Files that were removed with the manifest, and their sizes in bytes.
-    public var removed: [(target: Target, size: Int64)] = []
+    package var removed: [(target: Target, size: Int64)] = []
     /// Files that stay without an owner.
-    public var left: [Target] = []
+    package var left: [Target] = []
     /// Files that stay because their bytes changed. Otherwise they would have been removed.
-    public var changed: [Target] = []
+    package var changed: [Target] = []
     /// How many files stay because other manifests own them too.
-    public var shared = 0
+    package var shared = 0
     /// Why files could not be removed.
     /// If there is a failure, the root still remembers the manifest.
-    public var failures: [MirrorError] = []
+    package var failures: [MirrorError] = []
 
     /// Creates an empty report.
-    public init(root: String, name: String, isDryRun: Bool) {
+    init(root: String, name: String, isDryRun: Bool) {
         self.root = root
         self.name = name
         self.isDryRun = isDryRun
     }
 
     /// The bytes of the files that were removed.
-    public var bytesRemoved: Int64 { removed.reduce(0) { $0.addingSaturated($1.size) } }
+    package var bytesRemoved: Int64 { removed.reduce(0) { $0.addingSaturated($1.size) } }
 
     /// Writes the report as one JSON document.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)

@@ -19,13 +19,13 @@ public struct Resource: Sendable, Hashable {
         didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
     }
     /// The declared digests of consecutive pieces. `nil` means that none are declared.
-    public var pieces: Pieces?
+    package var pieces: Pieces?
     /// The declared media type of a response. `*/*` is any. `nil` means that none is declared.
-    public var mediaType: MediaRange?
+    package var mediaType: MediaRange?
     /// When mirror asks for the file again.
     public var refresh: Refresh
     /// The method of the request, with its body.
-    public var method: RequestMethod = .get
+    var method: RequestMethod = .get
     /// The rank among transfers: those with a higher priority start first.
     public var priority: Int32 = 0
     /// Whether the file gets mode 0755 instead of 0644.
@@ -76,7 +76,7 @@ public struct Source: Sendable, Hashable {
 }
 
 /// The method of a request for a resource.
-public enum RequestMethod: Sendable, Hashable {
+enum RequestMethod: Sendable, Hashable {
     /// A GET without a body.
     case get
     /// A POST with this body. Such a request is never conditional, and never resumed.

@@ -48,7 +48,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     ///
     /// Equal paths stay in the order of the manifest. Each call sorts again, unless `rememberOrder`
     /// was called since the last change.
-    public var sortedOrder: PathOrder { columns.order ?? PathOrder(of: self) }
+    var sortedOrder: PathOrder { columns.order ?? PathOrder(of: self) }
 
     /// Sorts the paths once for all calls of `sortedOrder`, until the table changes.
     mutating func rememberOrder() {

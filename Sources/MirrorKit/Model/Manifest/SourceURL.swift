@@ -48,7 +48,7 @@ public struct SourceURL: Sendable, Hashable {
     }
 
     /// The scheme.
-    public var scheme: URLScheme { authority.origin.scheme }
+    package var scheme: URLScheme { authority.origin.scheme }
     /// User name and password as written, without the `@`. `nil` means that there are none.
     public var userInfo: String? { authority.userInfo }
     /// The host, in lower case. An IPv6 address has no brackets. A `file` URL has an empty host.

@@ -61,10 +61,10 @@ public struct TargetError: Error, Sendable, Hashable {
     /// The path.
     public let path: String
     /// Why the path cannot be a target.
-    public let reason: Reason
+    let reason: Reason
 
     /// Why a path cannot be a target.
-    public enum Reason: Error, Sendable, Hashable {
+    enum Reason: Error, Sendable, Hashable {
         /// The path begins with none of the three areas.
         /// The suggestion, if any, is a path in an area.
         case outsideAreas(suggestion: String?)
@@ -94,7 +94,7 @@ extension TargetError: CustomStringConvertible {
 
 extension TargetError.Reason: CustomStringConvertible {
     /// What is wrong and what would be right, as the end of a sentence.
-    public var description: String {
+    var description: String {
         switch self {
         case .outsideAreas(let suggestion):
             "it is in none of Documents/, Caches/ and tmp/"

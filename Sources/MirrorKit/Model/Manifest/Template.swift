@@ -2,24 +2,24 @@
 ///
 /// `$$` stands for a dollar sign. mirror fills in the values only when it makes a request. So no
 /// manifest in memory, plan or output holds a secret.
-public struct Template: Sendable, Hashable {
+package struct Template: Sendable, Hashable {
     /// A literal text, or a name that a value replaces.
-    public enum Piece: Sendable, Hashable {
+    package enum Piece: Sendable, Hashable {
         case literal(String)
         case variable(String)
     }
 
     /// The pieces, in order.
-    public let pieces: [Piece]
+    package let pieces: [Piece]
 
     /// Takes pieces as they are.
-    public init(pieces: [Piece]) { self.pieces = pieces }
+    init(pieces: [Piece]) { self.pieces = pieces }
 
     /// Creates a template of one literal text, in which `$` has no meaning.
-    public init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
+    package init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
 
     /// The names of the variables, in order, with repetitions.
-    public var variables: [String] {
+    package var variables: [String] {
         pieces.compactMap { if case .variable(let name) = $0 { name } else { nil } }
     }
 }
@@ -29,14 +29,14 @@ public struct HeaderField: Sendable, Hashable {
     /// The field's name as written. Names are compared without case (RFC 9110 §5.1).
     public let name: String
     /// The value, with variables not yet filled in.
-    public let value: Template
+    package let value: Template
 
     /// Creates a header field from a manifest or a program, after checking its name and value.
     ///
     /// Throws for a name that is no token or that mirror sets itself. Throws for a value with a
     /// line break or another control character. The value of a variable is checked when it is
     /// filled in.
-    public init(name: String, value: Template) throws(HeaderError) {
+    package init(name: String, value: Template) throws(HeaderError) {
         if let flaw = HeaderError.ofName(name) { throw flaw }
         for case .literal(let text) in value.pieces {
             if let flaw = HeaderError.ofValue(text) { throw flaw }
@@ -48,7 +48,7 @@ public struct HeaderField: Sendable, Hashable {
 
 extension Template {
     /// Reads a text with `${NAME}` and `$$`. Throws `TemplateError` for any other dollar sign.
-    public init(_ text: String) throws(TemplateError) {
+    package init(_ text: String) throws(TemplateError) {
         guard text.utf8.contains(UInt8(ascii: "$")) else {
             self.init(literal: text)
             return
@@ -82,7 +82,7 @@ extension Template {
 
     /// Whether a text can name an environment variable: letters, digits and `_`, but no digit
     /// first.
-    public static func isName(_ text: some StringProtocol) -> Bool {
+    package static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy { byte in
             switch byte {
@@ -95,10 +95,10 @@ extension Template {
     }
 
     /// Whether the template has no variable to fill in.
-    public var isLiteral: Bool { variables.isEmpty }
+    package var isLiteral: Bool { variables.isEmpty }
 
     /// Returns the text with each variable replaced. Returns nil if a variable has no value.
-    public func filled(by value: (String) -> String?) -> String? {
+    package func filled(by value: (String) -> String?) -> String? {
         var text = ""
         for piece in pieces {
             switch piece {
@@ -114,7 +114,7 @@ extension Template {
 
 extension Template: CustomStringConvertible {
     /// The template as it is written in a manifest, with `$` doubled.
-    public var description: String {
+    package var description: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal):
@@ -127,7 +127,7 @@ extension Template: CustomStringConvertible {
 }
 
 /// Why a text is not a template.
-public enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+package enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A `$` that neither another `$` nor `{` follows.
     case loneDollar
     /// A `${` without its `}`.
@@ -136,7 +136,7 @@ public enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     case name(String)
 
     /// The error and its remedy, as the end of a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .loneDollar: "a $ stands alone; write $$ for a dollar sign, ${NAME} for a value"
         case .unclosed: "a ${ has no }; write ${NAME}, or $$ for a dollar sign"
@@ -219,7 +219,7 @@ extension HeaderField {
 
 extension [HeaderField] {
     /// Returns these fields and others. A field of `others` replaces a field of the same name.
-    public func overlaid(with others: [HeaderField]) -> [HeaderField] {
+    func overlaid(with others: [HeaderField]) -> [HeaderField] {
         if others.isEmpty { return self }
         if others.count <= 8 {
             return filter { field in !others.contains { $0.isNamed(field.name) } } + others

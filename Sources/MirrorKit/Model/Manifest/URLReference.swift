@@ -368,14 +368,14 @@ public struct SourceURLError: Error, Sendable, Hashable {
     /// The text in quotation marks, without the parts that may be secret.
     private let quoted: String
     /// Why the text is not the URL of a source.
-    public let reason: Reason
+    let reason: Reason
 
     init(_ text: String, _ reason: Reason) {
         (quoted, self.reason) = (Quoted(url: text).description, reason)
     }
 
     /// Why a text is not the URL of a source.
-    public enum Reason: Error, Sendable, Hashable {
+    enum Reason: Error, Sendable, Hashable {
         /// The text is empty.
         case empty
         /// The text has a scheme other than http, https and file. The value is that scheme.
@@ -409,7 +409,7 @@ extension SourceURLError: CustomStringConvertible {
 
 extension SourceURLError.Reason: CustomStringConvertible {
     /// The error and its remedy, as the end of a sentence.
-    public var description: String {
+    var description: String {
         switch self {
         case .empty: "it is empty; write an http or https URL"
         case .scheme(let scheme):

@@ -1,7 +1,7 @@
 /// How many body bytes may arrive in a day, a week or a month of local time, e.g. `10GiB/month`.
-public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
+package struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     /// The time after which a budget is available in full again.
-    public enum Period: String, Sendable, Hashable, CaseIterable {
+    package enum Period: String, Sendable, Hashable, CaseIterable {
         /// From midnight.
         case day
         /// From Monday.
@@ -11,18 +11,18 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The greatest number of bytes in one period.
-    public let bytes: Int64
+    let bytes: Int64
     /// The period.
-    public let period: Period
+    let period: Period
 
     /// Takes bytes and a period.
-    public init(bytes: Int64, period: Period) {
+    package init(bytes: Int64, period: Period) {
         self.bytes = bytes
         self.period = period
     }
 
     /// Reads `10GiB/month`, with `day`, `week` or `month`. Returns nil for any other text.
-    public init?(text: String) {
+    package init?(text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let bytes = ByteCount(text: String(parts[0]))?.bytes,
             let period = Period(rawValue: String(parts[1]))
@@ -31,7 +31,7 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The budget as a text that `init(text:)` reads.
-    public var description: String { "\(bytes)/\(period.rawValue)" }
+    package var description: String { "\(bytes)/\(period.rawValue)" }
 
     /// Returns the beginning of the period that contains an instant.
     func start(at now: Instant, _ offset: LocalOffset) -> Instant {
@@ -68,14 +68,14 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The bytes of a budget that were spent in one of its periods.
-public struct BudgetAccount: Sendable, Hashable {
+struct BudgetAccount: Sendable, Hashable {
     /// When the period began.
-    public var start: Instant
+    var start: Instant
     /// Body bytes that have arrived since the period began.
-    public var spent: Int64
+    var spent: Int64
 
     /// Creates an account from a period's beginning and the bytes spent since.
-    public init(start: Instant, spent: Int64) { (self.start, self.spent) = (start, spent) }
+    init(start: Instant, spent: Int64) { (self.start, self.spent) = (start, spent) }
 
     /// Returns the account at an instant. If another period has begun, nothing is spent.
     func current(

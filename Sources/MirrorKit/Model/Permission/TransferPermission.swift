@@ -3,11 +3,11 @@
 /// Urgent resources ignore the permission.
 public struct TransferPermission: Sendable, Hashable {
     /// The hours in which transfers may run. `nil` means all day.
-    public var windows: DailyWindows?
+    package var windows: DailyWindows?
     /// Whether transfers wait for a network that is not metered.
     public var needsUnmeteredNetwork = false
     /// How many bytes may arrive in a period. `nil` means no limit.
-    public var budget: TransferBudget?
+    package var budget: TransferBudget?
 
     /// Creates a permission without conditions: transfers may always run.
     public init() {}
@@ -44,28 +44,28 @@ public struct TransferPermission: Sendable, Hashable {
 }
 
 /// Whether transfers may run at the moment, and what is left of a budget.
-public struct PermissionStatus: Sendable, Hashable {
+package struct PermissionStatus: Sendable, Hashable {
     /// A budget in its present period.
-    public struct Budget: Sendable, Hashable {
+    package struct Budget: Sendable, Hashable {
         /// The greatest number of bytes in one period.
-        public var bytes: Int64
+        var bytes: Int64
         /// Bytes that have arrived in this period.
-        public var spent: Int64
+        package var spent: Int64
         /// When the next period begins.
-        public var renews: Instant
+        var renews: Instant
 
         /// Bytes that may still arrive in this period.
-        public var left: Int64 { max(0, bytes - spent) }
+        var left: Int64 { max(0, bytes - spent) }
     }
 
     /// Why mirror may fetch nothing now. `nil` means that it may fetch.
-    public var deferral: Deferral?
+    package var deferral: Deferral?
     /// The end of the window for which the deferral waits.
     ///
     /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?
     /// The budget. `nil` means that there is none.
-    public var budget: Budget?
+    package var budget: Budget?
 
     /// Creates the status of a permission at an instant.
     init(
@@ -86,7 +86,7 @@ public struct PermissionStatus: Sendable, Hashable {
     }
 
     /// The status as sentences for messages.
-    public func sentences(on clock: LocalClock) -> [String] {
+    package func sentences(on clock: LocalClock) -> [String] {
         var sentences: [String] = []
         if let deferral {
             let because = Reason.deferred(deferral).because(on: clock)
@@ -110,7 +110,7 @@ public struct PermissionStatus: Sendable, Hashable {
 }
 
 /// Why mirror may fetch nothing now.
-public enum Deferral: Sendable, Hashable {
+package enum Deferral: Sendable, Hashable {
     /// The time is outside the permitted hours, which begin again at this instant.
     case outsideWindow(opens: Instant)
     /// The network is metered.
@@ -121,7 +121,7 @@ public enum Deferral: Sendable, Hashable {
     case paused
 
     /// When the deferral ends. `nil` means that the clock alone does not end it.
-    public var end: Instant? {
+    var end: Instant? {
         switch self {
         case .outsideWindow(let opens): opens
         case .meteredNetwork, .paused: nil
@@ -145,7 +145,7 @@ extension Deferral {
 /// A part of every day in local time, as `01:00-06:00`.
 ///
 /// A window that ends before it begins goes over midnight: `22:00-06:00`.
-public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
+struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
     /// The beginning of the window, in minutes since midnight, 0 … 1439.
     let start: Int
     /// The end of the window, in minutes since midnight, 1 … 1440.
@@ -154,7 +154,7 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
     /// Reads `HH:MM-HH:MM`. Returns nil for any other text, and for a window without length.
     ///
     /// `24:00` is the end of the day.
-    public init?(text: some StringProtocol) {
+    init?(text: some StringProtocol) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let start = DailyWindow.minute(ends[0]),
             let end = DailyWindow.minute(ends[1]), start < 1440, start != end
@@ -172,7 +172,7 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The window as a text that `init(text:)` reads.
-    public var description: String { "\(DailyWindow.text(start))-\(DailyWindow.text(end))" }
+    var description: String { "\(DailyWindow.text(start))-\(DailyWindow.text(end))" }
 
     private static func text(_ minute: Int) -> String {
         "\(padded(Int64(minute / 60), 2)):\(padded(Int64(minute % 60), 2))"
@@ -190,12 +190,12 @@ public struct DailyWindow: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The parts of a day in which transfers may run, as `01:00-06:00,12:00-13:00`.
-public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
+package struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
     /// The windows in the given order.
     let windows: [DailyWindow]
 
     /// Reads windows with commas between them. Returns nil for any other text.
-    public init?(text: String) {
+    package init?(text: String) {
         var windows: [DailyWindow] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let window = DailyWindow(text: part.trimmingSpaces()) else { return nil }
@@ -218,24 +218,24 @@ public struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The windows as a text that `init(text:)` reads.
-    public var description: String { windows.map(\.description).joined(separator: ",") }
+    package var description: String { windows.map(\.description).joined(separator: ",") }
 }
 
 /// The targets that are paused until further notice, or all of them.
-public struct PausedTargets: Sendable, Hashable {
+struct PausedTargets: Sendable, Hashable {
     /// Whether every target is paused.
-    public var all = false
+    var all = false
     /// Targets that are paused one by one.
-    public var targets: Set<Target> = []
+    var targets: Set<Target> = []
 
     /// Creates a value that pauses nothing.
-    public init() {}
+    init() {}
 
     /// Whether nothing is paused.
-    public var isEmpty: Bool { !all && targets.isEmpty }
+    var isEmpty: Bool { !all && targets.isEmpty }
 
     /// Whether a target is paused.
-    public func contains(_ target: Target) -> Bool { all || targets.contains(target) }
+    func contains(_ target: Target) -> Bool { all || targets.contains(target) }
 
     /// Adds what another value pauses.
     mutating func formUnion(_ other: PausedTargets) {

@@ -2,26 +2,26 @@
 ///
 /// A set is an atomic manifest. Atomic manifests that share a target are one set, because neither
 /// could be complete without the other.
-public struct AtomicSets: Sendable {
+package struct AtomicSets: Sendable {
     /// A set of a plan.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The names of the set's manifests, in the order in which the caller gave them.
-        public var owners: [String]
+        package var owners: [String]
         /// The folder below an area that has all files of the set, and no other target.
         ///
         /// `nil` means that there is no such folder.
-        public var folder: String?
+        package var folder: String?
     }
 
     /// The sets, in the order of their first manifests.
-    public private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
     /// The number of each manifest's set, by the manifest's position in the plan.
     private var byManifest: [Int: Int] = [:]
     /// The set of a step whose own manifest is in no set, by the step's position.
     private var byPosition: [Int: Int] = [:]
 
     /// Finds the sets of a plan. Without an atomic manifest it looks at the manifests only.
-    public init(_ plan: Plan) {
+    package init(_ plan: Plan) {
         guard plan.manifests.contains(where: \.isAtomic) else { return }
         join(plan)
         for position in plan.steps.indices where set(of: position, in: plan) == nil {
@@ -31,7 +31,7 @@ public struct AtomicSets: Sendable {
     }
 
     /// Whether the plan has no set.
-    public var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { entries.isEmpty }
 
     /// Returns the number of a step's set. Returns nil if the step belongs to no set.
     func set(of position: Int, in plan: Plan) -> Int? {

@@ -1,14 +1,14 @@
 /// A file that mirror renamed to make room for a new version of a target.
-public struct ConflictCopy: Sendable, Hashable {
+package struct ConflictCopy: Sendable, Hashable {
     /// The target at which the file was.
-    public var target: Target
+    package var target: Target
     /// The path that the file has now.
-    public var copy: Target
+    package var copy: Target
     /// The file's size in bytes.
-    public var size: Int64
+    var size: Int64
 
     /// Takes a copy and its target.
-    public init(target: Target, copy: Target, size: Int64) {
+    init(target: Target, copy: Target, size: Int64) {
         self.target = target
         self.copy = copy
         self.size = size
@@ -82,7 +82,7 @@ extension ConflictCopy {
 }
 
 /// Which of two files stays at a target.
-public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
+package enum ConflictSide: String, Sendable, Hashable, CaseIterable {
     /// The conflict copy: the file that had to make room.
     case mine
     /// The version that mirror brought.
@@ -90,15 +90,15 @@ public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
 }
 
 /// How a conflict ends: which copies are removed, and which copy takes the target's place.
-public struct ResolveReport: Sendable, Hashable {
+package struct ResolveReport: Sendable, Hashable {
     /// The root's path.
-    public var root: String
+    package var root: String
     /// The target.
-    public var target: Target
+    package var target: Target
     /// The copy that gets the target's name. `nil` means that the target's file stays.
-    public var restored: ConflictCopy?
+    package var restored: ConflictCopy?
     /// The copies that are removed.
-    public var removed: [ConflictCopy] = []
+    package var removed: [ConflictCopy] = []
 
     /// Decides how a conflict ends; `name` is the target, or one of its copies.
     ///
@@ -138,7 +138,7 @@ public struct ResolveReport: Sendable, Hashable {
     }
 
     /// Writes the report as one JSON document.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)

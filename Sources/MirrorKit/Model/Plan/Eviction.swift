@@ -1,16 +1,16 @@
 /// A file in Caches or tmp that mirror put there, as eviction sees it.
-public struct CachedFile: Sendable, Hashable {
+package struct CachedFile: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    package var target: Target
     /// The stamp that the file has now.
-    public var stamp: FileStamp
+    package var stamp: FileStamp
     /// When the file was last used, as far as mirror can know.
-    public var lastUsed: Instant
+    package var lastUsed: Instant
     /// Whether the file may be removed, or why not.
-    public var state: State
+    package var state: State
 
     /// Whether a file may be removed.
-    public enum State: String, Sendable, Hashable {
+    package enum State: String, Sendable, Hashable {
         /// The file is as mirror put it there, and no reader holds it.
         case idle
         /// The file has changed since mirror put it there, so it belongs to the user.
@@ -20,7 +20,7 @@ public struct CachedFile: Sendable, Hashable {
     }
 
     /// Takes all values.
-    public init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
+    init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
         self.target = target
         self.stamp = stamp
         self.lastUsed = lastUsed
@@ -33,28 +33,28 @@ public struct CachedFile: Sendable, Hashable {
 /// All files count against the quota, but only idle ones go, the least recently used first. Files
 /// last used in the same millisecond go in the order of their paths' bytes. So the same tree always
 /// gives the same answer.
-public struct EvictionReport: Sendable {
+package struct EvictionReport: Sendable {
     /// The root's path.
-    public var root: String
+    package var root: String
     /// Whether mirror only reports what it would remove.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
     /// The greatest number of bytes that Caches may hold.
-    public var quota: Int64
+    package var quota: Int64
     /// How many files of mirror's are in Caches.
-    public var files = 0
+    var files = 0
     /// The size of these files in bytes, before eviction.
-    public var bytesBefore: Int64 = 0
+    var bytesBefore: Int64 = 0
     /// The bytes that remain in Caches once the chosen files are gone.
-    public var bytesAfter: Int64 = 0
+    package var bytesAfter: Int64 = 0
     /// The files that go, least recently used first, without those that could not be removed.
-    public var evicted = CachedFileList()
+    package var evicted = CachedFileList()
     /// The files that are not idle, if the quota is not met without them. Empty if it is met.
-    public var left = CachedFileList()
+    package var left = CachedFileList()
     /// Why files that were chosen could not be removed.
-    public var failures: [MirrorError] = []
+    package var failures: [MirrorError] = []
 
     /// Chooses the files to remove. The order of `files` does not matter.
-    public init(root: String, isDryRun: Bool, quota: Int64, of files: some Sequence<CachedFile>) {
+    init(root: String, isDryRun: Bool, quota: Int64, of files: some Sequence<CachedFile>) {
         (self.root, self.isDryRun, self.quota) = (root, isDryRun, quota)
         choose(among: (files as? CachedFileList) ?? CachedFileList(files))
     }
@@ -88,10 +88,10 @@ public struct EvictionReport: Sendable {
     }
 
     /// Whether the files that remain fit the quota.
-    public var isEnough: Bool { bytesAfter <= quota }
+    package var isEnough: Bool { bytesAfter <= quota }
 
     /// Notes which of the chosen files could not be removed.
-    public mutating func fail(_ failed: [(file: CachedFile, error: MirrorError)]) {
+    mutating func fail(_ failed: [(file: CachedFile, error: MirrorError)]) {
         guard !failed.isEmpty else { return }
         let targets = Set(failed.lazy.map(\.file.target))
         let chosen = evicted
@@ -104,10 +104,10 @@ public struct EvictionReport: Sendable {
     }
 
     /// The bytes that eviction frees.
-    public var bytesEvicted: Int64 { bytesBefore - bytesAfter }
+    package var bytesEvicted: Int64 { bytesBefore - bytesAfter }
 
     /// Writes the report as one JSON document, in chunks of about 64 KiB.
-    public func write(to sink: ([UInt8]) throws -> Void) rethrows {
+    package func write(to sink: ([UInt8]) throws -> Void) rethrows {
         var json = JSONWriter()
         json.beginObject()
         json.member("v", 1)
@@ -247,16 +247,16 @@ extension QuotaCandidate {
 }
 
 /// A file that was left out of Caches or tmp for lack of room, as the index remembers the file.
-public struct EvictedFile: Sendable, Hashable {
+struct EvictedFile: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    var target: Target
     /// The file's size in bytes, where known.
-    public var size: Int64?
+    var size: Int64?
     /// When the file was last used.
-    public var lastUse: Instant
+    var lastUse: Instant
 
     /// Takes all values.
-    public init(target: Target, size: Int64?, lastUse: Instant) {
+    init(target: Target, size: Int64?, lastUse: Instant) {
         self.target = target
         self.size = size
         self.lastUse = lastUse
@@ -264,7 +264,7 @@ public struct EvictedFile: Sendable, Hashable {
 }
 
 /// Files in Caches, kept compactly: some 60 bytes and the path for each of maybe a million.
-public struct CachedFileList: Sendable {
+package struct CachedFileList: Sendable {
     private var paths = ByteArena()
     private var records = BlockArray<Record>()
     /// The records of the list, in its order. `nil` means all records in the order of their adding.
@@ -279,12 +279,12 @@ public struct CachedFileList: Sendable {
     }
 
     /// Takes files in their order.
-    public init(_ files: some Sequence<CachedFile> = EmptyCollection<CachedFile>()) {
+    init(_ files: some Sequence<CachedFile> = EmptyCollection<CachedFile>()) {
         for file in files { append(file) }
     }
 
     /// Adds a file at the end.
-    public mutating func append(_ file: CachedFile) {
+    mutating func append(_ file: CachedFile) {
         if order != nil { self = CachedFileList(Array(self)) }
         var path = file.target.path
         let record = Record(
@@ -330,12 +330,12 @@ public struct CachedFileList: Sendable {
 
 extension CachedFileList: RandomAccessCollection {
     /// The position of the first file: 0.
-    public var startIndex: Int { 0 }
+    package var startIndex: Int { 0 }
     /// How many files there are.
-    public var endIndex: Int { order?.count ?? records.count }
+    package var endIndex: Int { order?.count ?? records.count }
 
     /// The file at a position.
-    public subscript(position: Int) -> CachedFile {
+    package subscript(position: Int) -> CachedFile {
         let record = records[place(position)]
         let path = withPath(of: record) { String(decoding: $0, as: UTF8.self) }
         return CachedFile(

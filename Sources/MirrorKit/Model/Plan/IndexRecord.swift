@@ -1,5 +1,5 @@
 /// What the index knows of a target: the version that mirror put there, and what vouches for it.
-public struct IndexRecord: Sendable, Hashable {
+struct IndexRecord: Sendable, Hashable {
     // An object, because a scan, a run and the promotion copy the record.
     private var facts: ValueObject<Facts>
 
@@ -20,7 +20,7 @@ public struct IndexRecord: Sendable, Hashable {
     }
 
     /// Makes the record of a file that was just promoted, without values from a server.
-    public init(
+    init(
         target: Target, owner: String, stamp: FileStamp, sha256: Digest, verified: Verification,
         promotedAt: Instant
     ) {
@@ -51,79 +51,79 @@ public struct IndexRecord: Sendable, Hashable {
 
 extension IndexRecord {
     /// The target.
-    public var target: Target {
+    var target: Target {
         get { facts.value.target }
         set { facts.value.target = newValue }
     }
 
     /// The manifests that own the target.
-    public var owners: Owners {
+    var owners: Owners {
         get { facts.value.owners }
         set { facts.value.owners = newValue }
     }
 
     /// The file's stamp after its promotion, or when mirror last saw the same bytes in it.
-    public var stamp: FileStamp {
+    var stamp: FileStamp {
         get { facts.value.stamp }
         set { facts.value.stamp = newValue }
     }
 
     /// The sha256 of the bytes.
-    public var sha256: Digest {
+    var sha256: Digest {
         get { facts.value.sha256 }
         set { facts.value.sha256 = newValue }
     }
 
     /// The strongest verified digest of another algorithm.
-    public var otherDigest: Digest? {
+    var otherDigest: Digest? {
         get { facts.value.otherDigest }
         set { facts.value.otherDigest = newValue }
     }
 
     /// Where the version came from. `nil` means that no source gave it: the file was adopted.
-    public var provenance: Provenance? {
+    var provenance: Provenance? {
         get { facts.value.provenance }
         set { facts.value.provenance = newValue }
     }
 
     /// The validators that the server sent with the version.
-    public var validators: Validators {
+    var validators: Validators {
         get { facts.value.validators }
         set { facts.value.validators = newValue }
     }
 
     /// The media type that the server sent with the version, without parameters.
-    public var mediaType: String? {
+    var mediaType: String? {
         get { facts.value.mediaType }
         set { facts.value.mediaType = newValue }
     }
 
     /// Whether the file was given mode 0755.
-    public var isExecutable: Bool {
+    var isExecutable: Bool {
         get { facts.value.isExecutable }
         set { facts.value.isExecutable = newValue }
     }
 
     /// How the file's bytes were verified.
-    public var verified: Verification {
+    var verified: Verification {
         get { facts.value.verified }
         set { facts.value.verified = newValue }
     }
 
     /// When the file's bytes were promoted.
-    public var promotedAt: Instant {
+    var promotedAt: Instant {
         get { facts.value.promotedAt }
         set { facts.value.promotedAt = newValue }
     }
 
     /// When the source last confirmed that the version is the current one.
-    public var confirmedAt: Instant {
+    var confirmedAt: Instant {
         get { facts.value.confirmedAt }
         set { facts.value.confirmedAt = newValue }
     }
 
     /// Until when HTTP caching calls the answer fresh. `nil` means that the answer did not say.
-    public var freshUntil: Instant? {
+    var freshUntil: Instant? {
         get { facts.value.freshUntil }
         set { facts.value.freshUntil = newValue }
     }
@@ -141,7 +141,7 @@ public enum Verification: String, Sendable, Hashable {
 
 extension IndexRecord {
     /// Returns the known digest of the bytes for an algorithm. Returns nil if it is not known.
-    public func digest(of algorithm: DigestAlgorithm) -> Digest? {
+    func digest(of algorithm: DigestAlgorithm) -> Digest? {
         if algorithm == .sha256 { return sha256 }
         return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
     }
@@ -158,51 +158,51 @@ extension IndexRecord {
     }
 
     /// The version for a conditional request. `nil` means that no source vouched for it.
-    public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
+    var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
 }
 
 /// The name under which a source is remembered: origin and path, and a hash of the query.
 ///
 /// A query may hold a token, so the index keeps only its SHA-256. Two URLs are the same source when
 /// their keys are equal.
-public struct SourceKey: Sendable, Hashable, CustomStringConvertible {
+package struct SourceKey: Sendable, Hashable, CustomStringConvertible {
     /// `https://host/path`, followed by `?` and 64 hexadecimal digits where there is a query.
-    public let text: String
+    let text: String
 
     /// Takes the text as it was stored or made.
-    public init(text: String) { self.text = text }
+    init(text: String) { self.text = text }
 
     /// The key for people: origin and path alone.
-    public var description: String { (text.halves(atLast: "?")?.before).map(String.init) ?? text }
+    package var description: String { (text.halves(atLast: "?")?.before).map(String.init) ?? text }
 }
 
 /// The index's row of an unfinished download.
-public struct PartRecord: Sendable, Hashable {
+struct PartRecord: Sendable, Hashable {
     /// The part's file name in `tmp/`.
-    public var name: String
+    var name: String
     /// The target that the part is for.
-    public var target: Target
+    var target: Target
     /// The version that the part's bytes belong to.
-    public var identity: PartIdentity
+    var identity: PartIdentity
     /// The size of the whole file, where known.
-    public var total: Int64?
+    var total: Int64?
     /// The sources of the part's bytes, in order; several only if a pin proves the bytes.
-    public var provenances: [Provenance]
+    var provenances: [Provenance]
     /// The validators sent with the answer that began the part.
-    public var validators: Validators
+    var validators: Validators
     /// The media type sent with the answer that began the part, without parameters.
-    public var mediaType: String?
+    var mediaType: String?
     /// The file name that the answer which began the part suggests, last component only.
-    public var suggestedName: String?
+    var suggestedName: String?
     /// The lengths from the start up to which a digest vouches for the bytes, ascending.
-    public var milestones: [Milestone]
+    var milestones: [Milestone]
     /// Ranges beyond the last milestone that further connections fetched, by start.
-    public var extents: [Extent]
+    var extents: [Extent]
     /// How many runs wrote to the part, from 1.
-    public var runs: Int
+    var runs: Int
 
     /// Takes the facts that are known when a part begins.
-    public init(
+    init(
         name: String, target: Target, identity: PartIdentity, total: Int64?,
         provenance: Provenance, validators: Validators
     ) {
@@ -219,7 +219,7 @@ public struct PartRecord: Sendable, Hashable {
 }
 
 /// The version that the bytes of a part belong to. It decides which sources may continue the part.
-public enum PartIdentity: Sendable, Hashable {
+enum PartIdentity: Sendable, Hashable {
     /// A declared digest: any source of the same resource may continue the part.
     case digest(Digest)
     /// A version of one source, named by its strong validator: only this source may continue.
@@ -229,34 +229,34 @@ public enum PartIdentity: Sendable, Hashable {
 }
 
 /// A length of a part, with the sha256 of all bytes before it.
-public struct Milestone: Sendable, Hashable {
+struct Milestone: Sendable, Hashable {
     /// The number of bytes from the start.
-    public var length: Int64
+    var length: Int64
     /// The sha256 of the first `length` bytes.
-    public var sha256: Digest
+    var sha256: Digest
 
     /// Takes a length and the sha256 of that many bytes.
-    public init(length: Int64, sha256: Digest) {
+    init(length: Int64, sha256: Digest) {
         self.length = length
         self.sha256 = sha256
     }
 }
 
 /// A range of a part that does not begin at the start of the file.
-public struct Extent: Sendable, Hashable {
+struct Extent: Sendable, Hashable {
     /// The position of the first byte.
-    public var start: Int64
+    var start: Int64
     /// The lengths from `start` up to which a digest vouches for the bytes, ascending.
-    public var milestones: [Milestone]
+    var milestones: [Milestone]
 
     /// Takes a position and the milestones from there.
-    public init(start: Int64, milestones: [Milestone]) {
+    init(start: Int64, milestones: [Milestone]) {
         self.start = start
         self.milestones = milestones
     }
 
     /// The range from `start` to the last milestone.
-    public var range: Range<Int64> {
+    var range: Range<Int64> {
         let (end, isTooFar) = start.addingReportingOverflow(milestones.last?.length ?? 0)
         return start..<max(start, isTooFar ? start : end)
     }
@@ -264,10 +264,10 @@ public struct Extent: Sendable, Hashable {
 
 extension PartRecord {
     /// The length in bytes of the last milestone; 0 if there is none.
-    public var loggedLength: Int64 { milestones.last?.length ?? 0 }
+    var loggedLength: Int64 { milestones.last?.length ?? 0 }
 
     /// How many bytes milestones vouch for: from the start, and in the extents beyond.
-    public var loggedBytes: Int64 {
+    var loggedBytes: Int64 {
         var (bytes, end) = (loggedLength, loggedLength)
         for range in extents.lazy.map(\.range) where range.upperBound > end {
             bytes += range.upperBound - max(end, range.lowerBound)

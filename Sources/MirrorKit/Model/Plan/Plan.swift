@@ -24,14 +24,14 @@ public struct Plan: Sendable {
     ///
     /// A target is missing here if only its step's manifest owns it. It is missing too if the
     /// step's reason names its owners.
-    public var owners: [Target: Owners] = [:]
+    package var owners: [Target: Owners] = [:]
     /// The owners that remain, of files that manifests of the run have released.
-    public var released: [Target: Owners] = [:]
+    package var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
     /// Files that this plan leaves out for lack of room, and that are not listed as evicted yet.
-    public var newlyEvicted: [EvictedFile] = []
+    var newlyEvicted: [EvictedFile] = []
     /// Files that the index lists as evicted, and that this plan does not leave out.
     public var readmitted: [Target] = []
     /// How many files of mirror's are in the areas that have a quota or a limit of idle time.
@@ -157,7 +157,7 @@ public struct PlanTotals: Sendable, Hashable {
     /// How many orphans stay.
     public var orphans = 0
     /// The entries of lists that mirror did not take into the manifests.
-    public var leftOut: [LeftOutEntry] = []
+    package var leftOut: [LeftOutEntry] = []
 
     /// The totals of a plan's steps.
     public init(of plan: Plan) {
@@ -199,7 +199,7 @@ extension Plan {
     /// Writes the plan as one JSON document, and gives it to `sink` in chunks of about 64 KiB.
     ///
     /// - Parameter permission: whether transfers may run now. `nil` leaves this out.
-    public func write(
+    package func write(
         _ permission: PermissionStatus? = nil, to sink: ([UInt8]) throws -> Void
     ) rethrows {
         var json = JSONWriter()
@@ -253,7 +253,7 @@ extension Plan {
 
 extension PlanTotals {
     /// Writes the totals as members of an object.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.object("steps") { json in
             for kind in Step.Kind.allCases {
                 json.key(named: kind.rawValue)
@@ -279,12 +279,12 @@ public struct Step: Sendable, Hashable {
     /// The resource, as a position in the manifest. `nil` means a target that is no longer wanted.
     public var resource: Int?
     /// The action, its reason, and where its bytes come from.
-    public var decision: Decision
+    var decision: Decision
     /// The size of the whole file in bytes, where known.
     public var size: Int64?
 
     /// Takes the parts of a step.
-    public init(
+    init(
         target: Target, manifest: Int, resource: Int?, kind: Kind, reason: Reason, means: Means,
         existing: ExistingFile, size: Int64?
     ) {
@@ -311,19 +311,28 @@ public struct Step: Sendable, Hashable {
     }
 
     /// Why the step does this.
-    public var reason: Reason {
+    package var reason: Reason {
         get { decision.reason }
         set { decision = decision.with(reason: newValue) }
     }
 
+    /// The reason as a word that scripts may rely on.
+    public var reasonCode: String { reason.code }
+
+    /// The reason as a sentence, without its full stop.
+    public var because: String { reason.because }
+
     /// Where the bytes come from.
-    public var means: Means {
+    var means: Means {
         get { decision.means }
         set { decision = decision.with(means: newValue) }
     }
 
+    /// Whether the step changes neither bytes nor rows.
+    package var doesNothing: Bool { means == .nothing }
+
     /// The existing file, as far as the step relies on it.
-    public var existing: ExistingFile {
+    var existing: ExistingFile {
         get { decision.existing }
         set { decision = decision.with(existing: newValue) }
     }
@@ -335,7 +344,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// Where the bytes of a step come from.
-    public enum Means: Sendable, Hashable {
+    enum Means: Sendable, Hashable {
         /// The step brings no bytes.
         case nothing
         /// The file that is there gets a row, or its row gets a new stamp.
@@ -351,7 +360,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// The file at a target when its step is decided.
-    public enum ExistingFile: Sendable, Hashable {
+    enum ExistingFile: Sendable, Hashable {
         /// No file.
         case nothing
         /// The version that mirror put there, with the file's stamp as it is now.

@@ -1,5 +1,5 @@
 /// Why a step is what it is: a code for scripts, and a sentence for people.
-public enum Reason: Sendable, Hashable {
+package enum Reason: Sendable, Hashable {
     // Nothing to fetch.
     case intact
     case fresh(until: Instant)
@@ -49,7 +49,7 @@ public enum Reason: Sendable, Hashable {
 
 extension Reason {
     /// The reason as a word that scripts may rely on.
-    public var code: String {
+    package var code: String {
         switch self {
         case .intact: "intact"
         case .fresh: "fresh"
@@ -95,7 +95,7 @@ extension Reason {
     }
 
     /// The reason as a sentence, with the values that decided.
-    public var because: String {
+    package var because: String {
         switch self {
         case .intact: "unchanged since mirror put it there"
         case .fresh(let until): "fresh until \(until.rfc3339)"

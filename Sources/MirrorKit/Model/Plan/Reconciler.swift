@@ -227,15 +227,15 @@ struct Reconciler: Sendable {
 ///
 /// It is a class: the steps of a plan are read and passed on very often, and a copy then counts one
 /// reference.
-public final class Decision: Sendable {
+final class Decision: Sendable {
     /// What the step does.
-    public let kind: Step.Kind
+    let kind: Step.Kind
     /// Why the step does this.
-    public let reason: Reason
+    let reason: Reason
     /// Where the bytes come from.
-    public let means: Step.Means
+    let means: Step.Means
     /// The existing file, as far as the step relies on it.
-    public let existing: Step.ExistingFile
+    let existing: Step.ExistingFile
     /// The version that a request asks about. `nil` means that the request asks about no version.
     let local: LocalVersion?
     /// Whether a transfer continues a part.
@@ -278,14 +278,14 @@ public final class Decision: Sendable {
 
 extension Decision: Hashable {
     /// Whether action, reason, means and file are equal. Then the rows are equal too.
-    public static func == (left: Decision, right: Decision) -> Bool {
+    static func == (left: Decision, right: Decision) -> Bool {
         left === right
             || left.kind == right.kind && left.reason == right.reason && left.means == right.means
                 && left.existing == right.existing
     }
 
     /// Hashes action, reason, means and file.
-    public func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         hasher.combine(reason)
         hasher.combine(means)

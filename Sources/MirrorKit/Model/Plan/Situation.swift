@@ -184,18 +184,18 @@ extension Situation {
 }
 
 /// A file's size, times and inode. Equal stamps mean that the file's bytes were not touched.
-public struct FileStamp: Sendable, Hashable {
+package struct FileStamp: Sendable, Hashable {
     /// The size in bytes.
-    public var size: Int64
+    package var size: Int64
     /// The modification time in nanoseconds since the Unix epoch.
-    public var modified: Int64
+    var modified: Int64
     /// The time of the last change of the inode, in nanoseconds since the Unix epoch.
-    public var changed: Int64
+    var changed: Int64
     /// The inode's number.
-    public var inode: UInt64
+    var inode: UInt64
 
     /// Takes the four values as `statx` gives them.
-    public init(size: Int64, modified: Int64, changed: Int64, inode: UInt64) {
+    init(size: Int64, modified: Int64, changed: Int64, inode: UInt64) {
         self.size = size
         self.modified = modified
         self.changed = changed
@@ -214,7 +214,7 @@ enum LocalFile: Sendable, Hashable {
 }
 
 /// A kind of directory entry that is not a regular file.
-public enum FileKind: String, Sendable, Hashable {
+package enum FileKind: String, Sendable, Hashable {
     case folder
     case symbolicLink = "symbolic link"
     case fifo = "named pipe"
@@ -225,14 +225,14 @@ public enum FileKind: String, Sendable, Hashable {
 }
 
 /// Whether the source of an existing file is asked again.
-public enum Freshness: Sendable, Hashable {
+package enum Freshness: Sendable, Hashable {
     /// mirror does not ask the source before `until`. If `until` is nil, mirror never asks.
     case fresh(until: Instant?)
     /// mirror asks the source now, for this cause.
     case due(DueCause)
 
     /// Decides whether an unpinned file is due. mirror never asks about a pinned file.
-    public static func judge(
+    static func judge(
         _ refresh: Refresh, record: IndexRecord, now: Instant, everythingIsDue: Bool = false
     ) -> Freshness {
         if everythingIsDue { return .due(.asked) }
@@ -267,13 +267,13 @@ extension IndexRecord {
     ///
     /// A confirmation from the future shows a wrong clock and no age. Such a file could count as
     /// young for as many years as the clock was off.
-    public func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
+    func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
         confirmedAt <= now && now.seconds(since: confirmedAt) <= seconds
     }
 }
 
 /// Why a file is due.
-public enum DueCause: Sendable, Hashable {
+package enum DueCause: Sendable, Hashable {
     /// `refresh` is `always`.
     case always
     /// The caller asked for everything to be treated as due.

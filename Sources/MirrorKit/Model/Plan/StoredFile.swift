@@ -3,7 +3,7 @@ public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
     /// The manifests that own the file. `nil` means that the index does not know the file.
-    public var owners: Owners?
+    package var owners: Owners?
     /// The result of a look at the file.
     public var state: State
     /// The size in bytes. `nil` means that the file is not there.
@@ -15,11 +15,11 @@ public struct StoredFile: Sendable, Hashable {
     /// Where the bytes that mirror put there came from, without a query.
     public var source: String?
     /// How far the validators sent with the bytes identify them. `nil` means no source.
-    public var validator: ValidatorStrength?
+    package var validator: ValidatorStrength?
     /// When the source last confirmed the bytes that mirror put there.
     public var confirmedAt: Instant?
     /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.
-    public var freshness: Freshness?
+    package var freshness: Freshness?
     /// Whether the owning manifests are all at hand and have names, and no longer name the file.
     public var isOrphan = false
     /// The bytes of an unfinished download for the target.
@@ -45,6 +45,14 @@ public struct StoredFile: Sendable, Hashable {
         case conflict
     }
 
+    /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.
+    public var isDue: Bool? { freshness.map { if case .due = $0 { true } else { false } } }
+
+    /// The time until which mirror does not ask the source. `nil` if the file is due, or never is.
+    public var freshUntil: Instant? {
+        if case .fresh(let until)? = freshness { until } else { nil }
+    }
+
     /// Makes a file of which only target and state are known.
     public init(target: Target, state: State) {
         self.target = target
@@ -52,7 +60,7 @@ public struct StoredFile: Sendable, Hashable {
     }
 
     /// Makes the file of a conflict copy.
-    public init(_ copy: ConflictCopy) {
+    package init(_ copy: ConflictCopy) {
         self.init(target: copy.copy, state: .conflict)
         size = copy.size
         conflictOf = copy.target
@@ -77,7 +85,7 @@ extension Freshness {
 
 extension StoredFile {
     /// Writes the file as one JSON object. Keys that do not apply are null.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         let names = owners?.names ?? []
         json.beginObject()
         json.member("path", target.path)
@@ -150,13 +158,13 @@ public struct VerifyReport: Sendable {
     /// Files that made room for a new version, and whose conflicts are not resolved yet.
     ///
     /// They do not count as differences.
-    public var conflicts: [ConflictCopy] = []
+    package var conflicts: [ConflictCopy] = []
 
     /// Makes an empty report.
     public init(root: String) { self.root = root }
 
     /// Writes the report as one JSON document.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)

@@ -1,40 +1,40 @@
 /// What a server says about the file of a URL, found without fetching the file.
-public struct ProbeReport: Sendable, Hashable {
+package struct ProbeReport: Sendable, Hashable {
     /// The URL that was asked for, without its query.
-    public var url: String
+    package var url: String
     /// The URLs that redirects led to, in order, without their queries. The last URL answered.
-    public var redirects: [String] = []
+    package var redirects: [String] = []
     /// The status of the last response. `nil` means that there was none.
-    public var status: Int?
+    package var status: Int?
     /// The version of HTTP: `1.0`, `1.1` or `2`.
-    public var version: String?
+    package var version: String?
     /// The size of the whole file in bytes. `nil` means that the server does not say.
-    public var size: Int64?
+    package var size: Int64?
     /// The media type, without parameters.
-    public var mediaType: String?
+    package var mediaType: String?
     /// The validators, and which of them identifies every byte.
-    public var validators = Validators()
+    package var validators = Validators()
     /// Whether the server sent a malformed entity tag.
-    public var hasMalformedTag = false
+    package var hasMalformedTag = false
     /// Whether the server sends ranges of bytes.
-    public var ranges = RangeSupport.unknown
+    package var ranges = RangeSupport.unknown
     /// The content coding that the body has, although mirror asked for none. `nil` means none.
-    public var contentCoding: String?
+    package var contentCoding: String?
     /// The name that the server suggests.
     /// A file gets it if the manifest leaves the name to the server.
-    public var name: String?
+    package var name: String?
     /// When mirror received the response.
-    public var received = Instant(seconds: 0)
+    package var received = Instant(seconds: 0)
     /// Until when the response is fresh. `nil` means that the server does not say.
-    public var freshUntil: Instant?
+    package var freshUntil: Instant?
     /// Why there is no good response. `nil` means that the server has the file.
-    public var error: MirrorError?
+    package var error: MirrorError?
 
     /// Creates a report about a URL before any response.
-    public init(url: String) { self.url = url }
+    init(url: String) { self.url = url }
 
     /// Whether the server has the file.
-    public var isGood: Bool { error == nil }
+    var isGood: Bool { error == nil }
 }
 
 // MARK: What responses add
@@ -106,7 +106,7 @@ extension ProbeReport {
 
 extension ProbeReport {
     /// Writes the report as members of an object. Unknown values are null.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         let safety = ResumeSafety(self)
         json.member("url", url)
         json.member("redirects", redirects)
@@ -141,14 +141,14 @@ extension ProbeReport {
 }
 
 /// Whether an interrupted download can be resumed without a digest that vouches for the whole.
-public enum ResumeSafety: Sendable, Hashable {
+package enum ResumeSafety: Sendable, Hashable {
     /// The validator identifies every byte, and the server sends ranges.
     case safe(StrongValidator)
     /// The download starts over, for this reason.
     case startsOver(Obstacle)
 
     /// Why a download starts over.
-    public enum Obstacle: Sendable, Hashable {
+    package enum Obstacle: Sendable, Hashable {
         /// The server sends no ranges.
         case noRanges
         /// It is unknown whether the server sends ranges.
@@ -168,7 +168,7 @@ public enum ResumeSafety: Sendable, Hashable {
     }
 
     /// Judges what a server says of a file.
-    public init(_ report: ProbeReport) {
+    package init(_ report: ProbeReport) {
         if let strong = report.validators.strong, Self.obstacle(toRanges: report) == nil {
             self = .safe(strong)
         } else {
@@ -196,10 +196,10 @@ public enum ResumeSafety: Sendable, Hashable {
     }
 
     /// Whether an interrupted download is resumed.
-    public var isSafe: Bool { if case .safe = self { true } else { false } }
+    var isSafe: Bool { if case .safe = self { true } else { false } }
 
     /// The reason as a word that scripts may rely on.
-    public var code: String {
+    var code: String {
         switch self {
         case .safe(.entityTag): "entity-tag"
         case .safe(.lastModified): "last-modified"
@@ -215,7 +215,7 @@ public enum ResumeSafety: Sendable, Hashable {
     }
 
     /// A sentence that says what becomes of an interrupted download, and why.
-    public var sentence: String {
+    package var sentence: String {
         switch self {
         case .safe(.entityTag(let tag)):
             "An interrupted download is resumed: the entity tag \(tag) identifies every byte."

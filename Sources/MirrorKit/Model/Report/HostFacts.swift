@@ -1,38 +1,38 @@
 /// Facts about one host: the files that came from the host, and how the host answered.
-public struct HostFacts: Sendable, Hashable {
+package struct HostFacts: Sendable, Hashable {
     /// The host's scheme, name and port, as sources name it.
-    public var host: String
+    package var host: String
     /// The number of files of the tree that came from the host.
-    public var files = 0
+    package var files = 0
     /// The bytes of the files that came from the host.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
     /// The files that came from the host, counted by the strength of their validators.
-    public var validators: [ValidatorStrength: Int] = [:]
+    package var validators: [ValidatorStrength: Int] = [:]
     /// The number of the host's transfers in the logs of runs.
-    public var transfers = 0
+    package var transfers = 0
     /// The number of transfers that continued a part.
-    public var resumed = 0
+    package var resumed = 0
     /// The number of transfers that failed.
-    public var failed = 0
+    package var failed = 0
     /// The number of requests that failed temporarily.
-    public var retries = 0
+    package var retries = 0
     /// The number of body bytes that arrived.
-    public var received: Int64 = 0
+    package var received: Int64 = 0
     /// Transfers, counted by what the host did with ranges.
-    public var ranges: [RangeSupport: Int] = [:]
+    var ranges: [RangeSupport: Int] = [:]
     /// Transfers, counted by the version of HTTP.
-    public var versions: [HTTPVersion: Int] = [:]
+    package var versions: [HTTPVersion: Int] = [:]
 
     /// Creates an entry for a host of which nothing is known.
-    public init(host: String) { self.host = host }
+    init(host: String) { self.host = host }
 
     /// Whether the host sends ranges. What it did counts more than what it says.
-    public var rangeSupport: RangeSupport {
+    package var rangeSupport: RangeSupport {
         [RangeSupport.honoured, .refused, .offered].first { ranges[$0, default: 0] > 0 } ?? .unknown
     }
 
     /// Whether the host sent ranges for some files, and the whole of other files instead.
-    public var isDivided: Bool {
+    package var isDivided: Bool {
         ranges[.honoured, default: 0] > 0 && ranges[.refused, default: 0] > 0
     }
 
@@ -60,7 +60,7 @@ public struct HostFacts: Sendable, Hashable {
 }
 
 /// How exactly the validators of a version identify the version.
-public enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
+package enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
     /// One of the validators identifies every byte.
     case strong
     /// The validators differ between versions, but bytes of two responses may not be joined.
@@ -71,32 +71,32 @@ public enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
 
 extension Validators {
     /// How exactly the validators identify the version.
-    public var strength: ValidatorStrength {
+    var strength: ValidatorStrength {
         if strong != nil { return .strong }
         return entityTag == nil && lastModified == nil ? .none : .weak
     }
 }
 
 /// Facts about the hosts that files came from or that runs asked, for at most `mostHosts` hosts.
-public struct HostBook: Sendable, Hashable {
+package struct HostBook: Sendable, Hashable {
     /// The greatest number of hosts with facts of their own.
-    public static let mostHosts = 1000
+    package static let mostHosts = 1000
 
     private var facts: [String: HostFacts] = [:]
     /// The number of files and decisions of all hosts beyond `mostHosts`.
-    public private(set) var beyond = 0
+    package private(set) var beyond = 0
 
     /// Creates a book without hosts.
-    public init() {}
+    init() {}
 
     /// Adds a file of the tree to the facts of its host.
-    public mutating func add(_ file: StoredFile) {
+    mutating func add(_ file: StoredFile) {
         guard file.size != nil, let source = file.source else { return }
         change(SourceKey.host(of: source)) { $0.add(file) }
     }
 
     /// Adds a run's decision to the facts of its host.
-    public mutating func add(_ decision: PastDecision) {
+    mutating func add(_ decision: PastDecision) {
         guard let source = decision.source else { return }
         change(SourceKey.host(of: source)) { $0.add(decision) }
     }
@@ -110,7 +110,7 @@ public struct HostBook: Sendable, Hashable {
     }
 
     /// The hosts, those with the most bytes first.
-    public var hosts: [HostFacts] {
+    package var hosts: [HostFacts] {
         facts.values.sorted { one, other in
             let (left, right) = (
                 one.bytes.addingSaturated(one.received), other.bytes.addingSaturated(other.received)
@@ -131,45 +131,45 @@ extension SourceKey {
 }
 
 /// Failures grouped by cause. Failures of one kind at one host have one cause.
-public struct FailureCauses: Sendable, Hashable {
+package struct FailureCauses: Sendable, Hashable {
     /// What the failures of one group have in common.
-    public struct Cause: Sendable, Hashable {
+    package struct Cause: Sendable, Hashable {
         /// The kind of failure.
-        public let code: FailureCode
+        package let code: FailureCode
         /// The status that the server answered with. `nil` means that there was no response.
-        public let status: Int?
+        package let status: Int?
         /// The host, without its scheme. Empty if the failures concern no host.
-        public let host: String
+        package let host: String
         /// Whether the run still counts as successful, because the resources are optional.
-        public let isOptional: Bool
+        package let isOptional: Bool
     }
 
     /// The failures of one cause.
-    public struct Group: Sendable, Hashable {
+    package struct Group: Sendable, Hashable {
         /// The cause.
-        public let cause: Cause
+        package let cause: Cause
         /// The first failure's target.
-        public let target: Target
+        package let target: Target
         /// The first failure.
-        public let error: MirrorError
+        package let error: MirrorError
         /// The number of failures in the group.
-        public var count = 0
+        package var count = 0
         /// The targets of the first failures, in the order in which they failed.
-        public var targets: [Target] = []
+        package var targets: [Target] = []
         /// The number of failures whose targets are not in `targets`.
-        public var more: Int { count - targets.count }
+        package var more: Int { count - targets.count }
     }
 
     /// The groups, in the order of their first failures.
-    public private(set) var groups: [Group] = []
+    package private(set) var groups: [Group] = []
     private var positions: [Cause: Int] = [:]
     private let mostListed: Int
 
     /// Creates a value without failures, which lists at most `mostListed` targets of each cause.
-    public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+    package init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
     /// Adds a failure.
-    public mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
+    package mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
         let host = SourceKey.host(of: error.source ?? "")
         let cause = Cause(
             code: error.code, status: error.status,

@@ -1,20 +1,20 @@
 /// The transfers of a run, from which mirror makes a timeline and a throughput.
-public struct TransferLog: Sendable {
+package struct TransferLog: Sendable {
     /// The transfers, each with the position of its host in `hosts`.
     private(set) var entries: [(host: Int, bar: Timeline.Bar)] = []
     private(set) var hosts: [String] = []
     private var numbers: [String: Int] = [:]
     /// The number of transfers without recorded times.
-    public private(set) var untimed = 0
+    package private(set) var untimed = 0
 
     /// Creates a log without transfers.
-    public init() {}
+    init() {}
 
     /// Whether no transfer has recorded times.
-    public var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { entries.isEmpty }
 
     /// Adds a decision of the run. A decision that needed no transfer changes nothing.
-    public mutating func add(_ decision: PastDecision) {
+    mutating func add(_ decision: PastDecision) {
         guard let trace = decision.trace else {
             if decision.bytesReceived > 0 { untimed += 1 }
             return
@@ -35,7 +35,7 @@ public struct TransferLog: Sendable {
     var length: Int64 { entries.reduce(1) { max($0, $1.bar.ended) } }
 
     /// Returns the timeline of a run that took this many milliseconds, or longer if a transfer did.
-    public func timeline(lasting milliseconds: Int64) -> Timeline {
+    package func timeline(lasting milliseconds: Int64) -> Timeline {
         let length = max(milliseconds, self.length)
         var lanes: [Int: Timeline.Lane] = [:]
         var order: [Int] = []
@@ -57,7 +57,7 @@ public struct TransferLog: Sendable {
 
 extension TransferLog {
     /// Returns the transfers that took longest, the longest first, each with its host.
-    public func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
+    package func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
         let longest = entries.sorted {
             let (one, other) = ($0.bar, $1.bar)
             let (left, right) = (one.ended - one.began, other.ended - other.began)
@@ -71,55 +71,55 @@ extension TransferLog {
 ///
 /// The number of bars does not grow with the number of transfers. Transfers that are too short and
 /// too close to be drawn apart share one bar.
-public struct Timeline: Sendable, Hashable {
+package struct Timeline: Sendable, Hashable {
     /// A bar of the timeline: one transfer, or several short ones after each other.
-    public struct Bar: Sendable, Hashable {
+    package struct Bar: Sendable, Hashable {
         /// When the bar begins, in milliseconds from the beginning of the run's work.
-        public var began: Int64
+        package var began: Int64
         /// When the bar ends, in milliseconds from the beginning of the run's work.
         /// Not before `began`.
-        public var ended: Int64
+        package var ended: Int64
         /// The number of transfers that the bar stands for.
-        public var transfers = 1
+        package var transfers = 1
         /// The number of the bar's transfers that failed.
-        public var failed = 0
+        package var failed = 0
         /// Body bytes that arrived.
-        public var bytes: Int64
+        package var bytes: Int64
         /// The first transfer's target.
-        public var target: Target
+        package var target: Target
     }
 
     /// The bars of one host, in rows. The bars of a row do not overlap.
-    public struct Lane: Sendable, Hashable {
+    package struct Lane: Sendable, Hashable {
         /// The host's scheme, name and port.
-        public var host: String
+        package var host: String
         /// The rows. Each row has its bars in the order of time.
-        public var rows: [[Bar]] = []
+        package var rows: [[Bar]] = []
         /// The number of the host's transfers.
-        public var transfers = 0
+        package var transfers = 0
         /// The number of the host's transfers that failed.
-        public var failed = 0
+        package var failed = 0
         /// Body bytes that arrived.
-        public var bytes: Int64 = 0
+        package var bytes: Int64 = 0
         /// The milliseconds that all transfers of the host took together.
         var weight: Int64 = 0
     }
 
     /// The greatest number of lanes.
-    public static let mostLanes = 12
+    static let mostLanes = 12
     /// The greatest number of rows in a lane, and so of transfers drawn at the same time.
-    public static let mostRows = 32
+    static let mostRows = 32
     /// The number of steps of the whole time. Short bars less than a step apart are joined.
-    public static let steps: Int64 = 600
+    static let steps: Int64 = 600
 
     /// The whole time in milliseconds, at least 1.
-    public let length: Int64
+    package let length: Int64
     /// The lanes. The host whose transfer began first comes first.
-    public let lanes: [Lane]
+    package let lanes: [Lane]
     /// The number of hosts that have no lane.
-    public let hostsLeftOut: Int
+    package let hostsLeftOut: Int
     /// The number of all transfers.
-    public let transfers: Int
+    package let transfers: Int
 }
 
 extension Timeline.Lane {
@@ -171,27 +171,27 @@ extension Timeline.Lane {
 /// The rate at which bytes arrived, over the time of a run.
 ///
 /// The bytes of a transfer count as spread evenly from its beginning to its end.
-public struct Throughput: Sendable, Hashable {
+package struct Throughput: Sendable, Hashable {
     /// The greatest number of buckets: equal parts of the run's time.
-    public static let mostBuckets: Int64 = 120
+    static let mostBuckets: Int64 = 120
 
     /// The length of a bucket in milliseconds, at least 1.
-    public let bucketLength: Int64
+    package let bucketLength: Int64
     /// Bytes a second in each bucket.
-    public let rates: [Int64]
+    package let rates: [Int64]
     /// The number of all bytes.
-    public let bytes: Int64
+    let bytes: Int64
     /// The whole time in milliseconds, at least 1.
-    public let length: Int64
+    package let length: Int64
 
     /// The greatest rate in bytes a second.
-    public var peak: Int64 { rates.max() ?? 0 }
+    package var peak: Int64 { rates.max() ?? 0 }
 
     /// The mean rate over the whole time, in bytes a second.
-    public var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
+    package var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
 
     /// When the greatest rate was first reached, in milliseconds from the beginning.
-    public var peakTime: Int64 {
+    package var peakTime: Int64 {
         Int64(rates.firstIndex(of: peak) ?? 0) * bucketLength
     }
 }
@@ -199,7 +199,7 @@ public struct Throughput: Sendable, Hashable {
 extension TransferLog {
     /// Returns the throughput of a run that took this many milliseconds, or longer if a transfer
     /// did.
-    public func throughput(lasting milliseconds: Int64) -> Throughput {
+    package func throughput(lasting milliseconds: Int64) -> Throughput {
         let length = max(milliseconds, self.length)
         let width = max(1, (length + Throughput.mostBuckets - 1) / Throughput.mostBuckets)
         let count = Int((length + width - 1) / width)
@@ -225,15 +225,15 @@ extension TransferLog {
 }
 
 /// The marks of a time axis: at most five steps of a round length.
-public struct TimeAxis: Sendable, Hashable {
+package struct TimeAxis: Sendable, Hashable {
     /// The whole time in milliseconds, at least 1.
-    public let length: Int64
+    package let length: Int64
     /// The marks in milliseconds, from 0.
-    public let ticks: [Int64]
+    package let ticks: [Int64]
     private let step: Int64
 
     /// Creates the axis for a whole time in milliseconds, at least 1.
-    public init(_ length: Int64) {
+    package init(_ length: Int64) {
         let length = max(1, length)
         self.length = length
         step = TimeAxis.steps.first { length / $0 <= 5 } ?? (length / 5 / day + 1) * day
@@ -241,7 +241,7 @@ public struct TimeAxis: Sendable, Hashable {
     }
 
     /// Returns the text at a mark, in the unit of the step.
-    public func label(_ tick: Int64) -> String {
+    package func label(_ tick: Int64) -> String {
         if tick == 0 { return "0" }
         if step < 1000 {
             return step % 100 == 0 && step >= 100

@@ -1,6 +1,6 @@
 extension TreeReport {
     /// Writes the report as one JSON document. Keys that do not apply are null.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)
@@ -39,7 +39,7 @@ extension TreeReport {
 
 extension TreeTotals {
     /// Writes the totals as members of an object.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         for kind in StoredFile.State.allCases {
             json.key(named: kind.rawValue)
             json.number(counts[kind] ?? 0)

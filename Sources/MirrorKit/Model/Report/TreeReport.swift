@@ -2,51 +2,51 @@
 ///
 /// The report has a bounded size. Each long list keeps its first entries, and a number counts the
 /// rest.
-public struct TreeReport: Sendable {
+package struct TreeReport: Sendable {
     /// The greatest number of files that the report lists.
-    public static let mostFiles = 1000
+    static let mostFiles = 1000
     /// The greatest number of files that the report lists for one reason for attention, or for one
     /// cause of failures.
-    public static let mostListed = 100
+    static let mostListed = 100
     /// The greatest number of runs that the report lists.
-    public static let mostRuns = 30
+    static let mostRuns = 30
 
     /// The root's path.
-    public var root: String
+    package var root: String
     /// When the report was made.
-    public var madeAt: Instant
+    package var madeAt: Instant
     /// The manifests that the root remembers.
-    public var manifests: [RememberedManifest] = []
+    package var manifests: [RememberedManifest] = []
     /// The counts of all files.
-    public private(set) var totals = TreeTotals(listing: mostListed)
+    package private(set) var totals = TreeTotals(listing: mostListed)
     /// How the files divide by area, freshness and proof.
-    public private(set) var shares = FileShares()
+    package private(set) var shares = FileShares()
     /// The hosts from which the files came.
-    public private(set) var hosts = HostBook()
+    package private(set) var hosts = HostBook()
     /// The first files, in the order of their paths' bytes.
-    public private(set) var files: [StoredFile] = []
+    package private(set) var files: [StoredFile] = []
     /// The number of files that are not in `files`.
-    public private(set) var moreFiles = 0
+    package private(set) var moreFiles = 0
     /// The last runs that had something to do, the newest first.
-    public var runs: [PastRun] = []
+    package var runs: [PastRun] = []
     /// The last run that has a log, with the contents of the log. `nil` means that no run has one.
-    public private(set) var lastRun: LoggedRun?
+    package private(set) var lastRun: LoggedRun?
 
     /// A run with the contents of its log.
-    public struct LoggedRun: Sendable {
+    package struct LoggedRun: Sendable {
         /// The run.
-        public let run: PastRun
+        package let run: PastRun
         /// The failures of the run, by their causes.
-        public fileprivate(set) var failures = FailureCauses(listing: mostListed)
+        package fileprivate(set) var failures = FailureCauses(listing: mostListed)
         /// Failed requests of decisions that did not fail in the end, by their causes.
-        public fileprivate(set) var passing = FailureCauses(listing: mostListed)
+        package fileprivate(set) var passing = FailureCauses(listing: mostListed)
         /// The transfers of the run.
-        public fileprivate(set) var transfers = TransferLog()
+        package fileprivate(set) var transfers = TransferLog()
         /// The number of decisions in the run's log.
-        public fileprivate(set) var decisions = 0
+        fileprivate(set) var decisions = 0
 
         /// The milliseconds that the run took. 0 means that the run has no recorded end.
-        public var length: Int64 {
+        package var length: Int64 {
             guard let seconds = run.summary?.seconds, seconds.isFinite, seconds > 0 else {
                 return 0
             }
@@ -55,16 +55,16 @@ public struct TreeReport: Sendable {
     }
 
     /// Creates a report of an empty tree.
-    public init(root: String, madeAt: Instant) {
+    package init(root: String, madeAt: Instant) {
         self.root = root
         self.madeAt = madeAt
     }
 
     /// Whether the report has no files and no runs.
-    public var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
+    package var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
     /// Adds a file. The caller adds files in the order of their paths.
-    public mutating func add(_ file: StoredFile) {
+    package mutating func add(_ file: StoredFile) {
         totals.add(file)
         shares.add(file)
         hosts.add(file)
@@ -72,12 +72,12 @@ public struct TreeReport: Sendable {
     }
 
     /// Begins the log of a run. The first call gives the newest run, which becomes `lastRun`.
-    public mutating func begin(_ run: PastRun) {
+    package mutating func begin(_ run: PastRun) {
         if lastRun == nil { lastRun = LoggedRun(run: run) }
     }
 
     /// Adds a decision from the log of a run.
-    public mutating func add(_ decision: PastDecision, of run: PastRun) {
+    package mutating func add(_ decision: PastDecision, of run: PastRun) {
         hosts.add(decision)
         guard lastRun?.run.id == run.id else { return }
         lastRun?.decisions += 1
@@ -97,9 +97,9 @@ public struct TreeReport: Sendable {
 }
 
 /// The counts of a tree's files, and the files that need attention.
-public struct TreeTotals: Sendable, Hashable {
+package struct TreeTotals: Sendable, Hashable {
     /// Why files need attention, in the order of importance.
-    public enum Attention: String, Sendable, Hashable, CaseIterable {
+    package enum Attention: String, Sendable, Hashable, CaseIterable {
         /// The last run failed to bring the file up to date.
         case failed
         case conflict, obstructed, changed, untracked = "stranger", missing
@@ -109,42 +109,42 @@ public struct TreeTotals: Sendable, Hashable {
     }
 
     /// The files that need attention for one reason.
-    public struct Group: Sendable, Hashable {
+    package struct Group: Sendable, Hashable {
         /// The number of files that need attention for this reason.
-        public var count = 0
+        package var count = 0
         /// The targets of the first of these files.
-        public var targets: [Target] = []
+        package var targets: [Target] = []
         /// The number of these files whose targets are not in `targets`.
-        public var more: Int { count - targets.count }
+        package var more: Int { count - targets.count }
     }
 
     /// The number of files that are there, without conflict copies.
-    public private(set) var files = 0
+    package private(set) var files = 0
     /// The bytes of the files that are there.
-    public private(set) var bytes: Int64 = 0
+    package private(set) var bytes: Int64 = 0
     /// The number of files that the next sync asks about.
-    public private(set) var due = 0
+    package private(set) var due = 0
     /// The number of unfinished downloads.
-    public private(set) var parts = 0
+    package private(set) var parts = 0
     /// The number of bytes in unfinished downloads.
-    public private(set) var partBytes: Int64 = 0
+    package private(set) var partBytes: Int64 = 0
     /// The number of files in each state.
-    public private(set) var counts: [StoredFile.State: Int] = [:]
+    package private(set) var counts: [StoredFile.State: Int] = [:]
     /// The number of files that no manifest wants any more.
-    public private(set) var orphans = 0
+    package private(set) var orphans = 0
     /// The files that need attention, by reason.
-    public private(set) var groups: [Attention: Group] = [:]
+    package private(set) var groups: [Attention: Group] = [:]
     /// The greatest number of files that a group lists.
     private let mostListed: Int
 
     /// Creates totals of no files. Each group lists at most `mostListed` files.
-    public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+    package init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
     /// Counts a file.
     ///
     /// - Parameter outcome: how the last run ended for the file, if it failed the file or left it
     ///   stale.
-    public mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
+    package mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
         // A conflict copy is not at a target.
         if let size = file.size, file.state != .conflict {
@@ -194,13 +194,13 @@ extension TreeTotals.Attention {
 }
 
 /// How the files that are there divide: by area, by freshness, and by what vouches for them.
-public struct FileShares: Sendable, Hashable {
+package struct FileShares: Sendable, Hashable {
     /// A number of files and their bytes.
-    public struct Share: Sendable, Hashable {
+    package struct Share: Sendable, Hashable {
         /// The number of files.
-        public var files = 0
+        package var files = 0
         /// The bytes of the files.
-        public var bytes: Int64 = 0
+        package var bytes: Int64 = 0
 
         /// Counts a file.
         mutating func add(_ size: Int64) {
@@ -210,7 +210,7 @@ public struct FileShares: Sendable, Hashable {
     }
 
     /// How fresh files are, the freshest first.
-    public enum Age: String, Sendable, Hashable, CaseIterable {
+    package enum Age: String, Sendable, Hashable, CaseIterable {
         /// No server needs to be asked, because the file is pinned or never refreshed.
         case settled
         /// Fresh until a known time.
@@ -222,21 +222,21 @@ public struct FileShares: Sendable, Hashable {
     }
 
     /// The files of each area.
-    public private(set) var areas: [Area: Share] = [:]
+    package private(set) var areas: [Area: Share] = [:]
     /// The files of each freshness.
-    public private(set) var ages: [Age: Share] = [:]
+    package private(set) var ages: [Age: Share] = [:]
     /// The files by what proves the bytes that mirror put there.
-    public private(set) var proofs: [Verification: Share] = [:]
+    package private(set) var proofs: [Verification: Share] = [:]
     /// When the next file ceases to be fresh. `nil` means that none does at a known time.
-    public private(set) var nextDue: Instant?
+    package private(set) var nextDue: Instant?
     /// The oldest of the last confirmations, among files that mirror asks for again.
-    public private(set) var oldestConfirmation: Instant?
+    package private(set) var oldestConfirmation: Instant?
 
     /// Creates shares of no files.
-    public init() {}
+    init() {}
 
     /// Counts a file. A missing file and a conflict copy belong to no share.
-    public mutating func add(_ file: StoredFile) {
+    mutating func add(_ file: StoredFile) {
         guard let size = file.size, file.state != .conflict else { return }
         areas[file.target.area, default: Share()].add(size)
         if let proof = file.verified { proofs[proof, default: Share()].add(size) }

@@ -102,7 +102,7 @@ extension DeleteLimit {
 }
 
 /// The version of the command and of the library. No other place in the code states it.
-public enum MirrorVersion {
+package enum MirrorVersion {
     /// The current version, by the rules of Semantic Versioning, e.g. `0.2.0`.
-    public static let current = "0.2.0"
+    package static let current = "0.2.0"
 }

@@ -1,7 +1,7 @@
 /// Events as JSON objects, as docs/events.md describes them.
 extension Event {
     /// Writes the event as one JSON object. Keys that do not apply are null.
-    public func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
+    package func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
 
     /// Writes the event as one JSON object.
     ///
@@ -31,6 +31,8 @@ extension Event.Body {
         case .progress: "progress"
         case .retry: "retry"
         case .restart: "restart"
+        case .paused: "paused"
+        case .resumed: "resumed"
         case .done: "done"
         case .failed: "failed"
         case .removed: "removed"
@@ -45,6 +47,7 @@ extension Event.Body {
         case .start(let start): start.writeMembers(to: &json)
         case .progress(let progress): progress.writeMembers(to: &json)
         case .retry(let again), .restart(let again): again.writeMembers(to: &json)
+        case .paused(let target), .resumed(let target): json.member("path", target?.path)
         case .done(let done): done.writeMembers(to: &json)
         case .failed(let failed): failed.writeMembers(to: &json)
         case .removed(let removed): removed.writeMembers(to: &json)

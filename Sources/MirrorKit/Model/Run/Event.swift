@@ -31,6 +31,10 @@ public struct Event: Sendable {
         indirect case retry(Again)
         /// A transfer starts over from its first byte.
         indirect case restart(Again)
+        /// The caller paused a resource. `nil` means all resources of the run.
+        case paused(Target?)
+        /// The caller resumed a resource. `nil` means all resources of the run.
+        case resumed(Target?)
         /// A resource ended as it should.
         case done(Done)
         /// A resource failed.
@@ -50,7 +54,7 @@ public struct Event: Sendable {
         /// The kind of the resource's step in the plan.
         public var step: Step.Kind
         /// Why the plan has this step.
-        public var reason: Reason
+        package var reason: Reason
         /// Where the bytes come from, without a query. `nil` means that they are in the tree.
         public var source: String?
         /// The size of the whole file in bytes, where known.
@@ -59,7 +63,7 @@ public struct Event: Sendable {
         public var offset: Int64
 
         /// Takes all values.
-        public init(
+        package init(
             target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
             offset: Int64
         ) {
@@ -70,6 +74,12 @@ public struct Event: Sendable {
             self.size = size
             self.offset = offset
         }
+
+        /// The reason as a word that scripts may rely on.
+        public var reasonCode: String { reason.code }
+
+        /// The reason as a sentence, without its full stop.
+        public var because: String { reason.because }
     }
 
     /// How far a resource's transfer is.
@@ -131,30 +141,36 @@ public struct Event: Sendable {
         /// The target of the orphan.
         public var target: Target
         /// Why the orphan was removed.
-        public var reason: Reason
+        package var reason: Reason
         /// The size of the orphan in bytes, where known.
         public var size: Int64?
 
         /// Takes all values.
-        public init(target: Target, reason: Reason, size: Int64?) {
+        package init(target: Target, reason: Reason, size: Int64?) {
             self.target = target
             self.reason = reason
             self.size = size
         }
+
+        /// The reason as a word that scripts may rely on.
+        public var reasonCode: String { reason.code }
+
+        /// The reason as a sentence, without its full stop.
+        public var because: String { reason.because }
     }
 
     /// The end of a set: of manifests whose resources are promoted together, or not at all.
     public struct SetEnd: Sendable {
         /// The set: the names of its manifests, and its folder.
-        public var set: AtomicSets.Entry
+        package var set: AtomicSets.Entry
         /// How the set was promoted. `nil` means that its promotion did not begin, or did not end.
-        public var way: Way?
+        var way: Way?
         /// How many files were promoted, or are kept for the next run.
         public var files = 0
         /// How many orphans were removed with the old version of the set.
         public var removed = 0
         /// What kept the set from being promoted. `nil` means that it was promoted.
-        public var obstacle: SetFailure?
+        package var obstacle: SetFailure?
         /// How many obstacles the set met before its promotion; `obstacle` is one of them.
         public var obstacles = 0
         /// Whether an error stopped the promotion after it had begun. The next run finishes it.
@@ -165,7 +181,7 @@ public struct Event: Sendable {
         public var kept: [String] = []
 
         /// What a reader may have seen during the promotion.
-        public enum Way: String, Sendable {
+        enum Way: String, Sendable {
             /// The old version or the new one: the set's folder was exchanged as a whole.
             case exchange
             /// A mixture of both versions for a moment: one file was renamed after the other.
@@ -173,7 +189,7 @@ public struct Event: Sendable {
         }
 
         /// Takes the set.
-        public init(_ set: AtomicSets.Entry) { self.set = set }
+        package init(_ set: AtomicSets.Entry) { self.set = set }
     }
 
     /// A resource that failed.
@@ -191,7 +207,7 @@ public struct Event: Sendable {
         /// The manifest's line that names the resource. 0 means that the manifest was made in code.
         public var line: Int
         /// When the resource's transfer began and ended. `nil` means that no transfer began.
-        public var trace: TransferTrace?
+        package var trace: TransferTrace?
 
         /// Takes all values but the times of the transfer.
         public init(
@@ -230,7 +246,7 @@ extension Event {
         }
 
         /// Takes these values. The other ones have their defaults.
-        public init(
+        package init(
             target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
             verified: Verification
         ) {
@@ -259,10 +275,16 @@ extension Event {
         }
 
         /// Why the resource ended so.
-        public var reason: Reason {
+        package var reason: Reason {
             get { facts.value.reason }
             set { facts.value.reason = newValue }
         }
+
+        /// The reason as a word that scripts may rely on.
+        public var reasonCode: String { reason.code }
+
+        /// The reason as a sentence, without its full stop.
+        public var because: String { reason.because }
 
         /// Body bytes that arrived for the resource.
         public var bytesReceived: Int64 {
@@ -307,7 +329,7 @@ extension Event {
         }
 
         /// When the resource's transfer began and ended. `nil` means that no transfer was needed.
-        public var trace: TransferTrace? {
+        package var trace: TransferTrace? {
             get { facts.value.trace }
             set { facts.value.trace = newValue }
         }
@@ -315,25 +337,25 @@ extension Event {
 }
 
 /// A fact that a caller should know although it ends nothing, such as the use of an old copy.
-public struct Notice: Sendable, Hashable {
+package struct Notice: Sendable, Hashable {
     /// A sentence for people.
-    public var message: String
+    package var message: String
     /// What helps, as a value for which each program has its own words.
     ///
     /// `nil` means that the message has any advice there is.
-    public var remedy: Remedy?
+    package var remedy: Remedy?
 
     /// Takes a sentence.
-    public init(_ message: String, remedy: Remedy? = nil) {
+    init(_ message: String, remedy: Remedy? = nil) {
         self.message = message
         self.remedy = remedy
     }
 }
 
 /// The progress of work that is no transfer, such as reading files again.
-public struct Activity: Sendable, Hashable {
+package struct Activity: Sendable, Hashable {
     /// The kinds of work.
-    public enum Kind: String, Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
         /// Nothing is under way.
         case none
         /// mirror decodes a manifest; `bytes` counts bytes of its text.
@@ -347,20 +369,20 @@ public struct Activity: Sendable, Hashable {
     }
 
     /// The kind of work that is under way.
-    public var kind = Kind.none
+    package var kind = Kind.none
     /// The number of this piece of work; each piece has its own.
-    public var number = 0
+    package var number = 0
     /// How many files are done.
-    public var done = 0
+    package var done = 0
     /// How many files there are in all, where known.
-    public var total: Int?
+    package var total: Int?
     /// How many bytes were read.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
     /// How many bytes are to be read in all, where known.
-    public var totalBytes: Int64?
+    package var totalBytes: Int64?
     /// The path of the file that mirror reads now. Empty means that it reads no file.
-    public var name = ""
+    package var name = ""
 
     /// Nothing is under way.
-    public init() {}
+    package init() {}
 }

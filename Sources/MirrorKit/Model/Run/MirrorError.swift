@@ -114,7 +114,7 @@ extension MirrorError {
 
 extension MirrorError {
     /// Writes the error's fields as members of an object.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("code", code.rawValue)
         json.member("message", message)
         json.member("retryable", isRetryable)

@@ -1,16 +1,16 @@
 /// A run that the index remembers.
-public struct PastRun: Sendable, Hashable {
+package struct PastRun: Sendable, Hashable {
     /// The run's identifier.
-    public var id: String
+    package var id: String
     /// When the run began.
-    public var startedAt: Instant
+    package var startedAt: Instant
     /// When the run ended. `nil` means that it is under way, or was killed.
-    public var endedAt: Instant?
+    var endedAt: Instant?
     /// The run's totals. `nil` means that it is under way, or was killed.
-    public var summary: Summary?
+    package var summary: Summary?
 
     /// Takes what is known of a run.
-    public init(id: String, startedAt: Instant, endedAt: Instant? = nil, summary: Summary? = nil) {
+    package init(id: String, startedAt: Instant, endedAt: Instant? = nil, summary: Summary? = nil) {
         self.id = id
         self.startedAt = startedAt
         self.endedAt = endedAt
@@ -18,7 +18,7 @@ public struct PastRun: Sendable, Hashable {
     }
 
     /// Writes the run as one JSON object. A run without an end has `exit` null and no totals.
-    public func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("run", id)
             json.member("started", startedAt.rfc3339)
@@ -33,49 +33,49 @@ public struct PastRun: Sendable, Hashable {
 }
 
 /// A run's decision about a target: the step, its reason, and how it ended.
-public struct PastDecision: Sendable, Hashable {
+package struct PastDecision: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    var target: Target
     /// The step of the plan.
-    public var step: Step.Kind
+    package var step: Step.Kind
     /// Why the plan has the step, as a code for scripts.
-    public var reason: String
+    var reason: String
     /// Why the plan has the step, as a sentence.
-    public var because: String
+    package var because: String
     /// How the step ended. `nil` means that the step was to remove an orphan.
-    public var outcome: Outcome?
+    package var outcome: Outcome?
     /// Body bytes that arrived.
-    public var bytesReceived: Int64 = 0
+    package var bytesReceived: Int64 = 0
     /// Bytes that were in the tree already, and were not fetched again.
-    public var bytesReused: Int64 = 0
+    package var bytesReused: Int64 = 0
     /// The source that answered, without its query.
-    public var source: String?
+    package var source: String?
     /// How the bytes were verified.
-    public var verified: Verification?
+    package var verified: Verification?
     /// The failed requests after which another request followed, in order.
-    public var failures: [PassingFailure] = []
+    package var failures: [PassingFailure] = []
     /// The error of a resource that failed.
-    public var error: MirrorError?
+    package var error: MirrorError?
     /// Whether the resource is optional, so that its failure left the run successful.
-    public var isOptional = false
+    var isOptional = false
     /// When the resource's transfer began and ended.
     ///
     /// `nil` means that no transfer was needed, or that the log has no times.
-    public var trace: TransferTrace?
+    package var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
-    public struct PassingFailure: Sendable, Hashable {
+    package struct PassingFailure: Sendable, Hashable {
         /// The kind of failure.
-        public var code: FailureCode
+        var code: FailureCode
         /// A sentence that describes the failure.
-        public var message: String
+        package var message: String
         /// Milliseconds until the next request.
-        public var wait: Int64
+        var wait: Int64
         /// The status of the server's answer, if it answered.
-        public var status: Int?
+        var status: Int?
 
         /// Takes the cause and the wait.
-        public init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
+        package init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
             self.status = status
             self.code = code
             self.message = message
@@ -84,7 +84,7 @@ public struct PastDecision: Sendable, Hashable {
     }
 
     /// Takes what the plan said.
-    public init(target: Target, step: Step.Kind, reason: String, because: String) {
+    package init(target: Target, step: Step.Kind, reason: String, because: String) {
         self.target = target
         self.step = step
         self.reason = reason
@@ -92,7 +92,7 @@ public struct PastDecision: Sendable, Hashable {
     }
 
     /// Writes the decision as members of an object, the target's path first.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("path", target.path)
         json.member("step", step.rawValue)
         json.member("reason", reason)

@@ -221,10 +221,10 @@ extension Step {
 
 extension Step {
     /// The version that a conditional request is about. `nil` means that there is no such version.
-    public var local: LocalVersion? { decision.local }
+    var local: LocalVersion? { decision.local }
 
     /// The part that a transfer continues. `nil` means that no part is continued.
-    public var part: PartRecord? {
+    var part: PartRecord? {
         guard decision.hasPart, case .transfer(let part, _) = means else { return nil }
         return part
     }

@@ -379,7 +379,7 @@ struct SetClaims: ~Copyable {
 }
 
 /// What keeps a set from being promoted.
-public enum SetFailure: Sendable, Hashable {
+package enum SetFailure: Sendable, Hashable {
     /// A resource of the set failed.
     case failed(MirrorError)
     /// A file of the set could not be confirmed, and may be of the old version.
@@ -390,7 +390,7 @@ public enum SetFailure: Sendable, Hashable {
     case ended
 
     /// The failure as a word that scripts may rely on.
-    public var code: String {
+    var code: String {
         switch self {
         case .failed(let error): error.code.rawValue
         case .stale: "stale"
@@ -400,7 +400,7 @@ public enum SetFailure: Sendable, Hashable {
     }
 
     /// A sentence that says why, without its full stop.
-    public var because: String { because { $0.rfc3339 } }
+    var because: String { because { $0.rfc3339 } }
 
     /// Returns the sentence that says why; `write` makes the text of an instant.
     func because(_ write: (Instant) -> String) -> String {

@@ -229,7 +229,7 @@ package struct SummaryCounts: Sendable {
 
 extension Summary {
     /// Writes the summary as members of an object.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("exit", exit)
         json.key("error")
         if let error {
@@ -310,7 +310,7 @@ extension PartRecord {
     /// How many of the part's bytes a later run can use, as far as the index knows.
     ///
     /// 0 for an anonymous part, because it is never resumed.
-    public var resumableBytes: Int64 {
+    var resumableBytes: Int64 {
         if identity == .anonymous { return 0 }
         let front = milestones.last?.length ?? 0
         return extents.reduce(front) { sum, extent in

@@ -123,18 +123,18 @@ extension TransferEvent {
 }
 
 /// What the log of a run keeps of a transfer: its times, and how its server answered.
-public struct TransferTrace: Sendable, Hashable {
+package struct TransferTrace: Sendable, Hashable {
     /// Milliseconds from the beginning of the run's work to the first request.
-    public var began: Int64
+    var began: Int64
     /// Milliseconds from the beginning of the run's work to the end, good or bad.
-    public var ended: Int64
+    var ended: Int64
     /// The HTTP version of the response with the bytes or the confirmation. `nil` without either.
-    public var version: HTTPVersion?
+    package var version: HTTPVersion?
     /// Whether the server sends ranges, as far as this transfer showed it.
-    public var ranges = RangeSupport.unknown
+    package var ranges = RangeSupport.unknown
 
     /// Takes both times. A transfer under way has the same time twice.
-    public init(began: Int64, ended: Int64) {
+    package init(began: Int64, ended: Int64) {
         self.began = began
         self.ended = ended
     }
@@ -166,7 +166,7 @@ extension TransferTrace {
 }
 
 /// Whether a server sends ranges.
-public enum RangeSupport: String, Sendable, Hashable, CaseIterable {
+package enum RangeSupport: String, Sendable, Hashable, CaseIterable {
     /// The server sent the range that was asked for.
     case honoured
     /// The server says that it sends ranges, and was not asked for one.

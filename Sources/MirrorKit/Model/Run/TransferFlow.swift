@@ -257,22 +257,25 @@ extension TransferFlow {
     /// Pauses the transfer of a target. `nil` pauses all, and then no transfer begins either.
     mutating func pause(_ target: Target?, _ book: inout StepBook) {
         if let target {
-            if let position = book.plan.steps.position(of: target) {
-                paused.insert(position)
-            }
+            guard let position = book.plan.steps.position(of: target),
+                paused.insert(position).inserted
+            else { return }
         } else {
+            if window.isPaused { return }
             window.pause()
         }
         book.act(.pause(running(target, book.plan)))
+        book.act(.tell(.paused(target)))
     }
 
     /// Resumes the transfer of a target. `nil` resumes all.
     mutating func resume(_ target: Target?, _ book: inout StepBook) {
         if let target {
-            if let position = book.plan.steps.position(of: target) {
-                paused.remove(position)
-            }
+            guard let position = book.plan.steps.position(of: target),
+                paused.remove(position) != nil || window.isPaused
+            else { return }
         } else {
+            if !window.isPaused, paused.isEmpty { return }
             paused = []
             var submissions: [Submission] = []
             for position in window.resume() {
@@ -282,6 +285,7 @@ extension TransferFlow {
             submit(submissions, &book)
         }
         book.act(.resume(running(target, book.plan)))
+        book.act(.tell(.resumed(target)))
     }
 
     /// Ends the wait of a step for its turn, for a resume, for another step or for another run.

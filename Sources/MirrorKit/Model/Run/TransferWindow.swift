@@ -18,7 +18,7 @@ struct TransferWindow: Sendable {
     private(set) var running = PositionSet()
     /// Steps whose transfers became ready to begin while the run was paused.
     private(set) var held: [Int] = []
-    private var isPaused = false
+    private(set) var isPaused = false
     private var promotions = 0
     private var promotionBytes = 0
 

@@ -198,19 +198,19 @@ func padded(_ number: Int64, _ width: Int) -> String {
 ///
 /// An instant of today has only its time of day; others also have their date. Text for scripts is
 /// in UTC and does not use this type.
-public struct LocalClock: Sendable {
+package struct LocalClock: Sendable {
     /// The instant that counts as now.
-    public let now: Instant
+    package let now: Instant
     private let offset: LocalOffset
 
     /// Takes the present instant, and how far local time is ahead of UTC.
-    public init(now: Instant, offset: LocalOffset) {
+    package init(now: Instant, offset: LocalOffset) {
         self.now = now
         self.offset = offset
     }
 
     /// Returns `12:03, 2 h ago` for a past instant, `12:03, in 15 min` for a future one.
-    public func description(of instant: Instant) -> String {
+    package func description(of instant: Instant) -> String {
         let seconds = now.seconds(since: instant)
         let distance = DurationText(seconds: abs(seconds)).description
         return "\(time(of: instant)), "
@@ -218,7 +218,7 @@ public struct LocalClock: Sendable {
     }
 
     /// Returns `12:03` for an instant of today, `2026-11-20 12:03` for others.
-    public func time(of instant: Instant) -> String {
+    package func time(of instant: Instant) -> String {
         let (then, today) = (offset.civil(instant), offset.civil(now))
         let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
         let isToday = (then.year, then.month, then.day) == (today.year, today.month, today.day)
@@ -226,13 +226,13 @@ public struct LocalClock: Sendable {
     }
 
     /// Returns `2026-11-20 12:03` for any instant, for text that may be read on another day.
-    public func dateAndTime(of instant: Instant) -> String {
+    package func dateAndTime(of instant: Instant) -> String {
         let then = offset.civil(instant)
         return "\(then.date) \(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
     }
 
     /// The zone of local time now: `UTC`, `UTC+05:30`, `UTC-03:00`.
-    public var zone: String {
+    package var zone: String {
         let minutes = (offset.civil(now).seconds - now.seconds) / 60
         if minutes == 0 { return "UTC" }
         let sign = minutes < 0 ? "-" : "+"
@@ -242,7 +242,7 @@ public struct LocalClock: Sendable {
 
 extension Reason {
     /// Returns the sentence that gives the reason, with times for people.
-    public func because(on clock: LocalClock) -> String {
+    package func because(on clock: LocalClock) -> String {
         switch self {
         case .fresh(let until): "fresh until \(clock.description(of: until))"
         case .deferred(let deferral): deferral.because(clock.description(of:))
@@ -253,18 +253,18 @@ extension Reason {
 
 extension SetFailure {
     /// Returns the sentence that says why the set failed, with times for people.
-    public func because(on clock: LocalClock) -> String { because(clock.description(of:)) }
+    package func because(on clock: LocalClock) -> String { because(clock.description(of:)) }
 }
 
 /// By how many seconds local time is ahead of UTC, at any instant.
-public struct LocalOffset: Sendable {
+package struct LocalOffset: Sendable {
     private let seconds: @Sendable (Instant) -> Int64
 
     /// Takes a function that returns the seconds by which local time is ahead of UTC at an instant.
-    public init(_ seconds: @escaping @Sendable (Instant) -> Int64) { self.seconds = seconds }
+    package init(_ seconds: @escaping @Sendable (Instant) -> Int64) { self.seconds = seconds }
 
     /// The offset of a zone whose local time is UTC.
-    public static let utc = LocalOffset { _ in 0 }
+    package static let utc = LocalOffset { _ in 0 }
 
     /// Returns the local date and time of an instant.
     func civil(_ instant: Instant) -> CivilTime {

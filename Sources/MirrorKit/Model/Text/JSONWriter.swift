@@ -2,9 +2,9 @@
 ///
 /// Keys keep their order, and memory never holds the whole document of a million steps. An encoder
 /// for `Encodable` values can do neither.
-public struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
     /// The bytes written since the last `take`.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private var needsComma = false
     private var isAfterKey = false
     private var depth = 0
@@ -12,13 +12,13 @@ public struct JSONWriter: Sendable {
     private let indentation: Int
 
     /// An empty document, to be written in one line.
-    public init() { indentation = 0 }
+    package init() { indentation = 0 }
 
     /// An empty document with a line for each member and element, for people to read and edit.
-    public init(indentation: Int) { self.indentation = max(indentation, 0) }
+    init(indentation: Int) { self.indentation = max(indentation, 0) }
 
     /// Returns the bytes written so far and continues with an empty buffer.
-    public mutating func take() -> [UInt8] {
+    package mutating func take() -> [UInt8] {
         defer { bytes.removeAll(keepingCapacity: true) }
         return bytes
     }
@@ -27,27 +27,27 @@ public struct JSONWriter: Sendable {
     mutating func clear() { bytes.removeAll(keepingCapacity: true) }
 
     /// Writes an object. `members` writes its members.
-    public mutating func object(_ members: (inout JSONWriter) -> Void) {
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
         beginObject()
         members(&self)
         endObject()
     }
 
     /// Writes an array. `elements` writes its elements.
-    public mutating func array(_ elements: (inout JSONWriter) -> Void) {
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         beginArray()
         elements(&self)
         endArray()
     }
 
     /// Writes a member whose value is an object. `members` writes its members.
-    public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+    mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
         key(name)
         object(members)
     }
 
     /// Writes a member whose value is an array. `write` writes each element.
-    public mutating func array<Element>(
+    package mutating func array<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>,
         _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -56,7 +56,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a member whose value is an array of objects. `members` writes the members of each.
-    public mutating func objects<Element>(
+    package mutating func objects<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>,
         _ members: (Element, inout JSONWriter) -> Void
     ) {
@@ -64,16 +64,16 @@ public struct JSONWriter: Sendable {
     }
 
     /// Begins an object that `endObject` ends.
-    public mutating func beginObject() { open("{") }
+    package mutating func beginObject() { open("{") }
     /// Ends an object.
-    public mutating func endObject() { close("}") }
+    package mutating func endObject() { close("}") }
     /// Begins an array that `endArray` ends.
-    public mutating func beginArray() { open("[") }
+    package mutating func beginArray() { open("[") }
     /// Ends an array.
-    public mutating func endArray() { close("]") }
+    package mutating func endArray() { close("]") }
 
     /// Writes a member's name, which must have nothing to escape. The value follows.
-    public mutating func key(_ name: StaticString) {
+    package mutating func key(_ name: StaticString) {
         separate()
         name.withUTF8Buffer { name in
             // In one piece, because a document of a million files has fourteen million names.
@@ -89,7 +89,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a member's name with its escapes. The value follows.
-    public mutating func key(named name: String) {
+    mutating func key(named name: String) {
         separate()
         quote(name)
         bytes.append(UInt8(ascii: ":"))
@@ -103,7 +103,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a string value.
-    public mutating func string(_ value: String) {
+    package mutating func string(_ value: String) {
         separate()
         quote(value)
         needsComma = true
@@ -117,7 +117,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a whole number.
-    public mutating func number(_ value: some FixedWidthInteger) {
+    package mutating func number(_ value: some FixedWidthInteger) {
         number(UInt64(value.magnitude), isNegative: value < 0)
     }
 
@@ -134,7 +134,7 @@ public struct JSONWriter: Sendable {
     /// Writes a number with `decimals` decimals, 0 … 9.
     ///
     /// A number that is not finite, or has too many digits for an Int64, becomes null.
-    public mutating func number(_ value: Double, decimals: Int) {
+    mutating func number(_ value: Double, decimals: Int) {
         var scale: Int64 = 1
         for _ in 0..<min(max(decimals, 0), 9) { scale *= 10 }
         let rounded = (abs(value) * Double(scale)).rounded()
@@ -146,13 +146,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes true or false.
-    public mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
+    mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
 
     /// Writes null.
-    public mutating func null() { raw("null") }
+    package mutating func null() { raw("null") }
 
     /// Writes a member whose value is a string, or null.
-    public mutating func member(_ name: StaticString, _ value: String?) {
+    package mutating func member(_ name: StaticString, _ value: String?) {
         key(name)
         if let value { string(value) } else { null() }
     }
@@ -168,13 +168,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a member whose name may need escapes, and whose value is a string.
-    public mutating func member(named name: String, _ value: String) {
+    mutating func member(named name: String, _ value: String) {
         key(named: name)
         string(value)
     }
 
     /// Writes a member whose value is a whole number, or null.
-    public mutating func member<Number: FixedWidthInteger>(
+    package mutating func member<Number: FixedWidthInteger>(
         _ name: StaticString, _ value: Number?
     ) {
         key(name)
@@ -182,13 +182,13 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a member whose value is true or false.
-    public mutating func member(_ name: StaticString, _ value: Bool) {
+    package mutating func member(_ name: StaticString, _ value: Bool) {
         key(name)
         boolean(value)
     }
 
     /// Writes a member whose value is an array of strings.
-    public mutating func member(_ name: StaticString, _ values: [String]) {
+    package mutating func member(_ name: StaticString, _ values: [String]) {
         key(name)
         array { for value in values { $0.string(value) } }
     }
@@ -201,7 +201,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a line break, only between documents.
-    public mutating func newline() {
+    package mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
     }

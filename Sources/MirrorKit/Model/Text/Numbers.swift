@@ -35,17 +35,17 @@ enum DecimalDigits {
 }
 
 /// A number of bytes as people write and read it: KiB, MiB, GiB, TiB.
-public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
+package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
     /// The number of bytes.
-    public let bytes: Int64
+    package let bytes: Int64
 
     /// Takes a number of bytes.
-    public init(_ bytes: Int64) { self.bytes = bytes }
+    package init(_ bytes: Int64) { self.bytes = bytes }
 
     /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000).
     ///
     /// Returns nil for other text, for a negative number, and for more than 2^63-1.
-    public init?(text: String) {
+    package init?(text: String) {
         let split = text.firstIndex { !($0.isASCII && ($0.isNumber || $0 == ".")) }
         let number = text[..<(split ?? text.endIndex)]
         let unit = split.map { text[$0...].trimmingSpaces() } ?? ""
@@ -71,7 +71,7 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
     ]
 
     /// The number with a unit, and from 1 KiB on with one decimal: `512 B`, `1.5 KiB`, `47.4 MiB`.
-    public var description: String {
+    package var description: String {
         if bytes < 1024 { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = 0

@@ -63,7 +63,7 @@ extension StringProtocol {
     /// The text with every character that a terminal might not show as itself written as `\u{…}`.
     ///
     /// Text from a server or a manifest passes through this property before it reaches a terminal.
-    public var printable: String { Escaped(self).description }
+    package var printable: String { Escaped(self).description }
 }
 
 extension String {

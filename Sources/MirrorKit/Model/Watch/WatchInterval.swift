@@ -2,13 +2,13 @@
 ///
 /// The next sync starts when a file is due, after `every` seconds at the latest, and sooner after a
 /// failure.
-public struct WatchInterval: Sendable, Hashable {
+package struct WatchInterval: Sendable, Hashable {
     /// Seconds after which the watch syncs even if nothing is due.
-    public var every: Int64
+    var every: Int64
     /// The greatest random delay in seconds, so that many devices do not ask at the same moment.
     ///
     /// `nil` means a tenth of the wait, and ten minutes at most.
-    public var jitter: Int64?
+    var jitter: Int64?
 
     /// Seconds before the first sync after a failure. Each further failure doubles the wait.
     private static let firstRetry: Int64 = 30
@@ -17,7 +17,7 @@ public struct WatchInterval: Sendable, Hashable {
     private static let longestJitter: Int64 = 600
 
     /// Takes the longest wait between syncs and the greatest random delay, in seconds.
-    public init(every: Int64, jitter: Int64? = nil) {
+    package init(every: Int64, jitter: Int64? = nil) {
         self.every = max(1, every)
         self.jitter = jitter
     }
