@@ -17,7 +17,7 @@ private func credentials(_ session: MirrorSession, _ plan: Plan, _ tokens: Token
     var options = RunOptions()
     options.credentials = { origin in
         let token = try await tokens.current(for: origin)
-        return [try HeaderField(name: "Authorization", value: Template(literal: "Bearer \(token)"))]
+        return [try HeaderField("Authorization", "Bearer \(token)")]
     }
     let run = session.execute(plan, options: options)
     return run

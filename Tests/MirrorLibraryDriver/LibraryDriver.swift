@@ -34,15 +34,12 @@ struct LibraryDriver {
 
     private static func sync(_ path: String, _ configuration: Configuration) async throws -> Int32 {
         let session = try MirrorSession(configuration: configuration)
-        let loaded = try await session.manifests.load([try ManifestSource(argument: path)])
-        let plan = try await session.plan(loaded.manifests)
+        let plan = try await session.plan(try await session.load(contentsOf: path))
         var code: Int32 = 70
         do {
             for try await event in session.execute(plan) {
-                var json = JSONWriter()
-                event.write(to: &json)
-                json.newline()
-                json.bytes.withUnsafeBytes { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+                let line = Array((event.json + "\n").utf8)
+                line.withUnsafeBytes { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
                 if case .summary(let summary) = event.body { code = summary.exit }
             }
         } catch  where code != 70 {

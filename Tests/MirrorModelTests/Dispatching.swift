@@ -9,7 +9,8 @@ final class Dispatching {
     ) {
         dispatcher = Dispatcher(
             jobs: jobs, perHost: perHost,
-            policy: TransferPolicy(retries: retries, longestWait: 300), remembered: remembered,
+            policy: TransferPolicy(retries: retries, maxWait: .seconds(300)),
+            remembered: remembered,
             jitter: { $0 })
     }
 

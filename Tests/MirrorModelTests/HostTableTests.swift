@@ -6,7 +6,7 @@ import Testing
     /// Hosts at which transfers wait for minutes would else be entered again and again.
     @Test func onlyHostsWhoseNumbersChangedAreConsideredAnew() throws {
         var table = HostTable(
-            perHost: nil, jobs: 2, policy: TransferPolicy(retries: 7, longestWait: 300),
+            perHost: nil, jobs: 2, policy: TransferPolicy(retries: 7, maxWait: .seconds(300)),
             remembered: [:], jitter: { $0 })
         for number in 0..<250 {
             _ = table.number(of: try Dispatching.host("h\(number)"), now: 0)

@@ -16,13 +16,13 @@ import Testing
 
     @Test func ceilingsDoubleFromHalfASecond() {
         #expect(
-            ladder(TransferPolicy(retries: 9, longestWait: 300)) { $0 }
+            ladder(TransferPolicy(retries: 9, maxWait: .seconds(300))) { $0 }
                 == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
     }
 
     @Test func noWaitIsLongerThanTheLongest() {
         #expect(
-            ladder(TransferPolicy(retries: 5, longestWait: 3)) { $0 }
+            ladder(TransferPolicy(retries: 5, maxWait: .seconds(3))) { $0 }
                 == [500, 1000, 2000, 3000, 3000])
     }
 
@@ -34,7 +34,10 @@ import Testing
     }
 
     @Test func fewRetriesAreOverSoon() {
-        #expect(ladder(TransferPolicy(retries: 1, longestWait: 300)) { _ in 0 } == [180])
-        #expect(ladder(TransferPolicy(retries: 7, longestWait: 0)) { $0 } == [0, 0, 0, 0, 0, 0, 0])
+        #expect(ladder(TransferPolicy(retries: 1, maxWait: .seconds(300))) { _ in 0 } == [180])
+        #expect(
+            ladder(TransferPolicy(retries: 7, maxWait: .seconds(0))) { $0 } == [
+                0, 0, 0, 0, 0, 0, 0,
+            ])
     }
 }

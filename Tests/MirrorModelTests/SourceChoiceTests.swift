@@ -4,7 +4,7 @@ import Testing
 
 /// Which source has its turn after a failure, and when.
 @Suite struct SourceChoiceTests {
-    private let policy = TransferPolicy(retries: 2, longestWait: 300)
+    private let policy = TransferPolicy(retries: 2, maxWait: .seconds(300))
     private let error = MirrorError(.connectionLost, "lost")
 
     private func choice(_ names: [String]) throws -> SourceChoice {

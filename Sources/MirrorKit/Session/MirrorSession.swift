@@ -94,19 +94,36 @@ public actor MirrorSession {
         try await sync([manifest], planning: planning, options: options)
     }
 
+    /// Reads the manifests of a file or an http(s) URL.
+    ///
+    /// `source` is an argument of the command: a path, a URL, or `-` for standard input. A URL is
+    /// requested conditionally. If the network fails, or if `offline` is true, its last good copy is
+    /// read. Throws `ManifestError`, or `MirrorError` with `manifestUnreadable`, `offline` or
+    /// `usage`.
+    public func load(
+        contentsOf source: String, offline: Bool = false
+    ) async throws -> [Manifest] {
+        try await manifests.load([ManifestSource(argument: source)], isOffline: offline).manifests
+    }
+
+    /// Reads the manifests that the root remembers.
+    ///
+    /// A manifest without a readable file or copy is left out. Throws `ManifestError`, or
+    /// `MirrorError` with `offline`.
+    public func loadRemembered(offline: Bool = false) async throws -> [Manifest] {
+        try await manifests.loadRemembered(isOffline: offline).manifests
+    }
+
     /// Reads the manifests of a file or an http(s) URL, and makes the tree match them.
     ///
-    /// `source` is an argument of the command: a path, a URL, or `-` for standard input. If
-    /// `options` is offline, the copy that the root keeps of a URL is read. Throws as `sync` and
-    /// `ManifestRegister.load` do.
+    /// Throws as `load` and `sync` do.
     @discardableResult
     public func sync(
         contentsOf source: String, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
-        let source = try ManifestSource(argument: source)
-        let loaded = try await manifests.load([source], isOffline: options.offline)
-        return try await sync(loaded.manifests, planning: planning, options: options)
+        let manifests = try await load(contentsOf: source, offline: options.offline)
+        return try await sync(manifests, planning: planning, options: options)
     }
 
     /// Makes the tree match the manifests: plans and executes under one lock.

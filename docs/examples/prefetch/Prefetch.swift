@@ -14,32 +14,27 @@ struct Prefetch {
         }
 
         // The files that should be there. A manifest can also be read from a file:
-        // `session.manifests.load`.
-        let origin = try SourceURL(base, relativeTo: nil)
-        var map = Resource(
-            target: try Target("Documents/world.pmtiles"),
-            url: try SourceURL("world.pmtiles", relativeTo: origin))
+        // `session.load(contentsOf:)`.
+        var map = try Resource("Documents/world.pmtiles", from: base + "world.pmtiles")
         map.priority = 10
-        var feed = Resource(
-            target: try Target("Caches/feed.json"),
-            url: try SourceURL("feed.json", relativeTo: origin))
-        feed.refresh = .after(.seconds(15 * 60))
+        let feed = try Resource(
+            "Caches/feed.json", from: base + "feed.json", refresh: .after(.seconds(15 * 60)))
         let manifest = Manifest(name: "prefetch", resources: [map, feed])
 
         // A plan is a value: look at it, print it, or do not execute it.
         let session = try MirrorSession(root: folder)
         let plan = try await session.plan(manifest)
-        for step in plan.steps { print("\(step.kind): \(step.target) (\(step.reason.because))") }
+        for step in plan.steps { print("\(step.kind): \(step.target) (\(step.because))") }
 
         // Events arrive while it runs. Leaving this loop, or cancelling the task, keeps the parts.
         for try await event in session.execute(plan) {
             switch event.body {
             case .progress(let progress):
-                print("\(progress.target): \(ByteCount(progress.bytes))")
+                print("\(progress.target): \(progress.bytes) bytes")
             case .done(let done): print("\(done.target): \(done.outcome)")
             case .failed(let failed): print(failed.error.message)
             case .summary(let summary): print("\(summary.requests) requests")
-            case .plan, .start, .retry, .restart, .removed, .set: break
+            default: break
             }
         }
 

@@ -5,16 +5,13 @@ struct OfflineFolder {
     let session: MirrorSession
     let manifest: Manifest
 
-    init(at folder: String, from base: SourceURL) throws {
+    init(at folder: String, from base: String) throws {
         session = try MirrorSession(root: folder)
-        var guide = Resource(
-            target: try Target("Documents/guide.pdf"),
-            url: try SourceURL("guide.pdf", relativeTo: base))
-        guide.refresh = .after(.seconds(7 * 86400))
-        var news = Resource(
-            target: try Target("Caches/news.json"),
-            url: try SourceURL("news.json", relativeTo: base))
-        news.refresh = .after(.seconds(15 * 60))
+        let guide = try Resource(
+            "Documents/guide.pdf", from: base + "guide.pdf",
+            refresh: .after(.seconds(7 * 86400)))
+        let news = try Resource(
+            "Caches/news.json", from: base + "news.json", refresh: .after(.seconds(15 * 60)))
         manifest = Manifest(name: "offline-folder", resources: [guide, news])
     }
 

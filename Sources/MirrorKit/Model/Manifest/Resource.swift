@@ -41,8 +41,38 @@ public struct Resource: Sendable, Hashable {
     /// The column in that line, in Unicode scalars from 1. 0 if a program made the resource.
     public var column: Int = 0
 
+    /// Creates a resource as a manifest's entry does.
+    ///
+    /// Throws `MirrorError` with `manifestInvalid`, which names the text that is wrong.
+    ///
+    /// - Parameters:
+    ///   - path: the target, e.g. `Documents/maps/world.pmtiles`.
+    ///   - url: the http, https or file URL that mirror asks first.
+    ///   - mirrors: other URLs of the same bytes, in the order in which mirror tries them.
+    ///   - size: the declared size in bytes.
+    ///   - sha256: the declared digest, as 64 hexadecimal digits.
+    ///   - refresh: when mirror asks again. `nil` means never with a digest, else on every run.
+    ///   - headers: headers of the request. mirror sends them to the origin of `url` only.
+    public init(
+        _ path: String, from url: String, mirrors: [String] = [], size: Int64? = nil,
+        sha256: String? = nil, refresh: Refresh? = nil, headers: [String: String] = [:]
+    ) throws(MirrorError) {
+        do {
+            let fields = try headers.sorted { $0.key < $1.key }.map {
+                try HeaderField($0.key, $0.value)
+            }
+            self.init(target: try Target(path), url: try SourceURL(url), headers: fields)
+            self.mirrors = try mirrors.map { Source(url: try SourceURL($0)) }
+            self.size = size
+            digests = try sha256.map { [try Digest(.sha256, declared: $0)] } ?? []
+        } catch {
+            throw MirrorError(.manifestInvalid, "\(path): \(error).")
+        }
+        self.refresh = refresh ?? assumedRefresh
+    }
+
     /// Creates a resource with one source, and with defaults for all other values.
-    public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
+    package init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
         self.target = target
         self.primary = Source(url: url, headers: headers)
         self.refresh = .always

@@ -31,7 +31,15 @@ public struct HeaderField: Sendable, Hashable {
     /// The value, with variables not yet filled in.
     package let value: Template
 
-    /// Creates a header field from a manifest or a program, after checking its name and value.
+    /// Creates a header field of a program. A `$` in the value has no meaning.
+    ///
+    /// Throws `HeaderError` for a name that is no token or that mirror sets itself, and for a value
+    /// with a line break or another control character.
+    public init(_ name: String, _ value: String) throws(HeaderError) {
+        try self.init(name: name, value: Template(literal: value))
+    }
+
+    /// Creates a header field from a manifest, after checking its name and value.
     ///
     /// Throws for a name that is no token or that mirror sets itself. Throws for a value with a
     /// line break or another control character. The value of a variable is checked when it is

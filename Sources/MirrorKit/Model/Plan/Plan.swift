@@ -196,6 +196,9 @@ public struct PlanTotals: Sendable, Hashable {
 }
 
 extension Plan {
+    /// Writes the plan as `plan --json` prints it, and gives it to `sink` in chunks of about 64 KiB.
+    public func write(to sink: ([UInt8]) throws -> Void) rethrows { try write(nil, to: sink) }
+
     /// Writes the plan as one JSON document, and gives it to `sink` in chunks of about 64 KiB.
     ///
     /// - Parameter permission: whether transfers may run now. `nil` leaves this out.

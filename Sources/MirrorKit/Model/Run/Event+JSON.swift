@@ -1,5 +1,12 @@
 /// Events as JSON objects, as docs/events.md describes them.
 extension Event {
+    /// The event as one line of JSON, as `sync --json` prints it.
+    public var json: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
     /// Writes the event as one JSON object. Keys that do not apply are null.
     package func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
 

@@ -164,7 +164,7 @@ public struct Event: Sendable {
         /// The set: the names of its manifests, and its folder.
         package var set: AtomicSets.Entry
         /// How the set was promoted. `nil` means that its promotion did not begin, or did not end.
-        var way: Way?
+        package var way: Way?
         /// How many files were promoted, or are kept for the next run.
         public var files = 0
         /// How many orphans were removed with the old version of the set.
@@ -181,7 +181,7 @@ public struct Event: Sendable {
         public var kept: [String] = []
 
         /// What a reader may have seen during the promotion.
-        enum Way: String, Sendable {
+        package enum Way: String, Sendable {
             /// The old version or the new one: the set's folder was exchanged as a whole.
             case exchange
             /// A mixture of both versions for a moment: one file was renamed after the other.
