@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What holds of every value of a header field, whatever a server sends.
 enum FieldProperties {

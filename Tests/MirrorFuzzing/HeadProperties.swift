@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What holds of every head of an answer, put together from lines, and of what is made of it.
 enum HeadProperties {

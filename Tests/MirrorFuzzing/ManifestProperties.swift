@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What holds of every manifest, taken or refused.
 ///

@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What holds of every manifest that was taken, judged without the parsers' own checks.
 enum ModelProperties {
@@ -20,7 +20,7 @@ enum ModelProperties {
         let pieces = resource.pieces
         let size = resource.size
         var interval: Int64 = 1
-        if case .after(let seconds) = resource.refresh { interval = seconds }
+        if case .after(let time) = resource.refresh { interval = time.wholeSeconds }
         return firstFlaw(
             (!resource.sources.isEmpty, "no source"),
             (size ?? 0 >= 0, "a negative size"),

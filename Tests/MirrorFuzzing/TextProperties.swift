@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What holds of every text that a person, a manifest or a URL gives.
 enum TextProperties {
@@ -130,7 +130,9 @@ enum TextProperties {
         let length = DurationText(text: text)?.seconds ?? 0
         let refresh = Refresh(text)
         var isPositive = true
-        if case .after(let seconds) = refresh { isPositive = seconds > 0 && seconds == length }
+        if case .after(let time) = refresh {
+            isPositive = time.wholeSeconds > 0 && time.wholeSeconds == length
+        }
         let limit = DeleteLimit(text: text)
         return firstFlaw(
             ((0...3_155_760_000_000).contains(length), "\(length) s"),

@@ -1,4 +1,4 @@
-internal import MirrorKit
+@testable import MirrorKit
 
 /// What was taken and is written, in any notation that can say it, reads as the same again.
 enum WritingProperties {

@@ -23,7 +23,7 @@ enum FuzzTorture: TortureClass {
             try Project.build([
                 // Of two `--sanitize` only the last would count.
                 "-c", "release", "--sanitize", "fuzzer", "-Xswiftc", "-sanitize=fuzzer,address",
-                "-Xswiftc", "-DFUZZING",
+                "-Xswiftc", "-DFUZZING", "-Xswiftc", "-enable-testing",
                 "--scratch-path", ".build/fuzz", "--product", "mirror-fuzz",
             ])
         } catch let failure as Project.BuildFailure

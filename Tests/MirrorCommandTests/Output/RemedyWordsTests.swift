@@ -1,4 +1,4 @@
-import MirrorKit
+@testable import MirrorKit
 import Testing
 
 @testable import mirror

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MirrorKit
+@testable import MirrorKit
 import Testing
 
 @testable import mirror

@@ -1,5 +1,5 @@
 import Glibc
-import MirrorKit
+@testable import MirrorKit
 import Testing
 
 /// Files that a reader holds while Caches is shrunk.

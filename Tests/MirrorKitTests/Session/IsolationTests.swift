@@ -1,4 +1,4 @@
-import MirrorKit
+@testable import MirrorKit
 import Testing
 
 /// An app's class on the main actor, whose state the bodies change without a copy or a lock.

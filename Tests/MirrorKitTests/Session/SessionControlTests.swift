@@ -1,4 +1,4 @@
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing

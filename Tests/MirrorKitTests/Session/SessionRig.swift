@@ -1,4 +1,4 @@
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 
 /// A session on a root of its own, and an honest origin that it fetches from.

@@ -1,4 +1,4 @@
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 
 /// A session over an empty root, an origin with replies of its own, and manifests made in code.

@@ -1,5 +1,5 @@
 import Glibc
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import MirrorKit
+@testable import MirrorKit
 import MirrorTestSupport
 import Testing
 
