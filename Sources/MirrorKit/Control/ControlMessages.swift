@@ -41,7 +41,7 @@ package struct ControlRequest: Sendable, Hashable {
     /// Parses a line without its line break.
     ///
     /// Throws `MirrorError` with `usage`, whose message is only the end of a sentence.
-    package init(line: [UInt8]) throws(MirrorError) {
+    init(line: [UInt8]) throws(MirrorError) {
         guard let tree = try? JSONTree(line, file: "request") else {
             throw MirrorError(.usage, "the request is no JSON")
         }
@@ -71,7 +71,7 @@ package struct ControlRequest: Sendable, Hashable {
     }
 
     /// The request as a line of JSON, with its line break.
-    package var line: [UInt8] {
+    var line: [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("v", 1)
@@ -110,7 +110,7 @@ package enum ControlReply: Sendable, Hashable {
     case refused(String)
 
     /// The reply as a line of JSON, with its line break.
-    package var line: [UInt8] {
+    var line: [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("v", 1)
@@ -131,7 +131,7 @@ package enum ControlReply: Sendable, Hashable {
     }
 
     /// Parses a line without its line break. Returns nil if the line is no reply.
-    package init?(line: [UInt8]) {
+    init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: "reply"), let isDone = tree["ok"]?.bool else {
             return nil
         }

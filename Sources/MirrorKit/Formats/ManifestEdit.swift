@@ -2,14 +2,14 @@
 ///
 /// `ResourcePlaces` finds the places. The decoders then read the new text again. The result must
 /// have the new values, and otherwise the values of the old text.
-package struct ManifestEdit {
+struct ManifestEdit {
     let bytes: [UInt8]
-    package let decoded: DecodedManifest
+    let decoded: DecodedManifest
     let label: String
-    package let origin: ManifestOrigin
+    let origin: ManifestOrigin
 
     /// Takes a text and the manifest that was read from it.
-    package init(
+    init(
         bytes: [UInt8], decoded: DecodedManifest, label: String, origin: ManifestOrigin
     ) {
         (self.bytes, self.decoded) = (bytes, decoded)
@@ -64,14 +64,14 @@ package struct ManifestEdit {
 }
 
 /// The values that a resource gains in the text of its manifest.
-package struct PinnedValues: Hashable {
+struct PinnedValues: Hashable {
     /// The size in bytes. `nil` means that the declared size stays.
     var size: Int64?
     /// The digest in hexadecimal digits. `nil` means that the declared digest stays.
     var sha256: String?
 
     /// Takes a size and a digest.
-    package init(size: Int64? = nil, sha256: String? = nil) {
+    init(size: Int64? = nil, sha256: String? = nil) {
         (self.size, self.sha256) = (size, sha256)
     }
 }
@@ -82,7 +82,7 @@ extension ManifestEdit {
     /// The keys of `values` are resources' positions. A declared value is replaced. A value that is
     /// not declared is inserted behind the `url`. Throws `MirrorError` with `manifestInvalid` if
     /// the text cannot be edited.
-    package func text(pinning values: [Int: PinnedValues]) throws -> [UInt8] {
+    func text(pinning values: [Int: PinnedValues]) throws -> [UInt8] {
         let changes: [TextChange]
         switch decoded.notation {
         case .json:
@@ -179,7 +179,7 @@ extension ManifestEdit {
     ///
     /// Throws `MirrorError` with `manifestInvalid` for a Metalink and if the text cannot be edited.
     /// An entry that the manifest cannot have beside the others throws this error too.
-    package func text(adding entries: [NewEntry]) throws -> [UInt8] {
+    func text(adding entries: [NewEntry]) throws -> [UInt8] {
         let change: TextChange
         switch decoded.notation {
         case .json: change = addition(json: entries, try ResourcePlaces(json: bytes))
@@ -206,7 +206,7 @@ extension ManifestEdit {
     ///
     /// Throws `MirrorError` with `manifestInvalid` for a Metalink, and if the text cannot be
     /// edited.
-    package func text(removing positions: Set<Int>) throws -> [UInt8] {
+    func text(removing positions: Set<Int>) throws -> [UInt8] {
         let changes: [TextChange]
         switch decoded.notation {
         case .json: changes = removals(positions, fromJSON: try ResourcePlaces(json: bytes))

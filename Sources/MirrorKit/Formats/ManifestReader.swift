@@ -62,7 +62,7 @@ extension DecodedManifest {
 ///
 /// The content decides the notation, not the name. A list may be compressed. Memory grows with the
 /// resources, by about 130 bytes for a pinned one, and not with the text.
-package enum ManifestReader {
+enum ManifestReader {
     /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
     ///
     /// - Parameters:
@@ -83,7 +83,7 @@ package enum ManifestReader {
     }
 
     /// Reads bytes that are in memory. Parameters and errors are those of the other `read`.
-    package static func read(
+    static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
         try read(ManifestBytes(bytes), label: label, origin: origin, hint)
@@ -98,7 +98,7 @@ package enum ManifestReader {
     }
 
     /// Reads bytes that are in memory, in chunks. The length of a chunk does not change the result.
-    package static func read(
+    static func read(
         _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin,
         hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
@@ -288,7 +288,7 @@ enum ManifestNotation {
 /// The place that a manifest comes from.
 ///
 /// The origin decides which sources the manifest may name, and to which URL its URLs are relative.
-package enum ManifestOrigin: Sendable, Hashable {
+enum ManifestOrigin: Sendable, Hashable {
     /// A file; its folder is the base, and it may name `file:` sources.
     case file(path: String)
     /// Standard input: no base for URLs, no `file:` sources, and the manifest needs a name.

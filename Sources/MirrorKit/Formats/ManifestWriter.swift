@@ -11,7 +11,7 @@ package struct ManifestWriter: Sendable {
     /// A POST is never left out.
     package var isLossy = false
     /// The absolute path of the folder of the new text. `nil` means that it is not known.
-    package var folder: String?
+    var folder: String?
     /// The manifest's name in diagnostics: the name of the text from which it was read.
     var label: String
 

@@ -172,11 +172,11 @@ private struct SecretCheck {
 /// The permission to send one name's value to a server: `NAME@https://host`, or `NAME` alone.
 package struct Grant: Sendable, Hashable {
     /// The name in `${NAME}`.
-    package let name: String
+    let name: String
     /// The origin that may get the value. `nil` permits any origin, as long as there is only one.
     ///
     /// `nil` works only for a manifest on this machine.
-    package let origin: Origin?
+    let origin: Origin?
 
     /// Takes a name and an origin as they are.
     init(name: String, origin: Origin?) {

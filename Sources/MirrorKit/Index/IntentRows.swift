@@ -20,7 +20,7 @@ struct PromotionIntent: Sendable, Hashable {
     var record: IndexRecord
 
     /// The kinds of staged names.
-    enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// A part, or a hidden copy beside the target. The name belongs to mirror.
         case promotion
         /// Another target. The promotion renames its file.

@@ -169,7 +169,7 @@ extension Manifest {
 /// The values for `${NAME}` in headers and bodies, and the origins that may get them.
 public struct Secrets: Sendable {
     /// The names that may be used, each with the origins that may get its value.
-    package var grants: [Grant] = []
+    var grants: [Grant] = []
     /// The values by their names.
     public var environment: [String: String] = [:]
     /// A folder with one file for each name. A file is read if `environment` has no value for its

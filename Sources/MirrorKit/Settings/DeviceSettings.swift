@@ -61,7 +61,7 @@ package struct DeviceSettings: Sendable {
     package init() { path = "" }
 
     /// Parses a settings file's text. Throws `ManifestError`.
-    package init(text: String, path: String) throws(ManifestError) {
+    init(text: String, path: String) throws(ManifestError) {
         self.path = path
         settings = try DeviceSettings.parse(Array(text.utf8), file: path)
     }

@@ -8,7 +8,7 @@ final class Download: @unchecked Sendable {
     // threads read constants, and return the reference with their results.
 
     /// The event that the download waits for.
-    package enum State {
+    enum State {
         /// The download waits for a place among the running downloads.
         case queued
         /// The download waits for a worker, which reads its part, or hashes.

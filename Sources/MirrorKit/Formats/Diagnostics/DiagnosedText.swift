@@ -4,7 +4,7 @@
 /// finds the beginnings of the lines, then each place gets a window.
 struct DiagnosedText {
     /// The notation of a text, which decides where its words end.
-    enum Kind { case json, xml, list }
+    package enum Kind { case json, xml, list }
 
     /// The most bytes of a line that are read to find a place in the line.
     private static let longestSearch = 16 << 20

@@ -410,7 +410,7 @@ extension TOMLParser {
 /// A table of the document while the parser reads it.
 final class TOMLTable {
     /// How a table was made. This decides which keys and headers may add to it.
-    enum Kind { case header, implied, dotted, inline }
+    package enum Kind { case header, implied, dotted, inline }
 
     /// A key with its value, its table, or its array of tables.
     private struct Member {

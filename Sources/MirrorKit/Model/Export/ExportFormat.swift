@@ -209,12 +209,12 @@ package struct ExportOmission: Sendable, Hashable {
     let example: Target
 
     /// A reason, as a word for scripts. Later versions may add reasons.
-    package struct Reason: RawRepresentable, Sendable, Hashable {
+    struct Reason: RawRepresentable, Sendable, Hashable {
         /// The word.
-        package let rawValue: String
+        let rawValue: String
 
         /// Takes a word.
-        package init(rawValue: String) { self.rawValue = rawValue }
+        init(rawValue: String) { self.rawValue = rawValue }
 
         /// The tree does not have the file, or has another version than the wanted one.
         static let notThere = Reason(rawValue: "not-there")
@@ -238,7 +238,7 @@ package struct ExportOmission: Sendable, Hashable {
         static let weakIntegrity = Reason(rawValue: "weak-integrity")
 
         /// The reasons that this version knows.
-        package static let all: [Reason] = [
+        static let all: [Reason] = [
             .notThere, .noDigest, .post, .localSource, .secret, .headers, .name, .noName,
             .nameTaken, .weakIntegrity,
         ]

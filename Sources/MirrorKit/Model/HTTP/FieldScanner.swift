@@ -101,14 +101,14 @@ extension StringProtocol {
 /// A range of media types for comparison with responses: `type/subtype`, `type/*` or `*/*`.
 ///
 /// The notation is that of RFC 9110 §12.5.1.
-package struct MediaRange: Sendable, Hashable, CustomStringConvertible {
+struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// The type, in lower case, or `*`.
     let type: String
     /// The subtype, in lower case, or `*`.
     let subtype: String
 
     /// Reads `type/subtype` without parameters. Returns nil if the text is not well-formed.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
         guard halves.count == 2, halves.allSatisfy({ FieldScanner.isToken($0.utf8) }) else {
             return nil
@@ -147,7 +147,7 @@ package struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
-    package func contains(_ mediaType: String) -> Bool {
+    func contains(_ mediaType: String) -> Bool {
         let essence = mediaType.parts(at: ";", keepingEmpty: true).first ?? ""
         guard let other = MediaRange(essence.trimmingSpaces()) else { return type == "*" }
         return (type == "*" || type == other.type)
@@ -160,5 +160,5 @@ package struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The range as text.
-    package var description: String { "\(type)/\(subtype)" }
+    var description: String { "\(type)/\(subtype)" }
 }

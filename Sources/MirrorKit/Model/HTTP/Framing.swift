@@ -2,7 +2,7 @@
 ///
 /// The transport reads some broken heads leniently, and then reports success for half a body. So
 /// mirror judges the header lines here before it keeps the first byte of the body.
-package enum Framing: Sendable, Hashable {
+enum Framing: Sendable, Hashable {
     /// The response has no body, whatever its fields say.
     case none
     /// The body has this number of bytes.
@@ -21,7 +21,7 @@ package enum Framing: Sendable, Hashable {
     }
 
     /// Returns how the body of a response ends. Throws why the head cannot be trusted.
-    package static func judge(_ head: ResponseHead) throws(ResponseError) -> Framing {
+    static func judge(_ head: ResponseHead) throws(ResponseError) -> Framing {
         if head.hasSeveral(.entityTag) {
             throw .untrusted("it sent ETag twice", status: head.status)
         }
@@ -71,14 +71,14 @@ extension ResponseError {
 }
 
 /// The range that a partial response carries, and the size of the whole (RFC 9110 §14.4).
-package enum ContentRange: Sendable, Hashable {
+enum ContentRange: Sendable, Hashable {
     /// `bytes first-last/total`. The total is nil for `*`. first ≤ last < total.
     case bytes(first: Int64, last: Int64, total: Int64?)
     /// `bytes */total`, as a 416 response sends it.
     case unsatisfied(total: Int64)
 
     /// Reads a Content-Range. Returns nil if it is malformed, of another unit, or contradictory.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         var scan = FieldScanner(text.utf8)
         guard scan.token()?.lowercased() == "bytes", scan.take(0x20) else { return nil }
         if scan.take("*/") {
@@ -101,7 +101,7 @@ package enum ContentRange: Sendable, Hashable {
 
 extension ResponseHead {
     /// The Content-Range of the response; nil without one, with several, and if it is malformed.
-    package var contentRange: ContentRange? {
+    var contentRange: ContentRange? {
         guard values(of: .contentRange).count == 1 else { return nil }
         return single(.contentRange).flatMap(ContentRange.init)
     }

@@ -1,7 +1,7 @@
 /// A date as HTTP writes it, in whole seconds (RFC 9110 §5.6.7).
 package struct HTTPDate: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z.
-    package let seconds: Int64
+    let seconds: Int64
 
     /// Takes seconds since the Unix epoch.
     init(seconds: Int64) { self.seconds = seconds }
@@ -12,7 +12,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
     /// Reads one of the three date formats of HTTP. Returns nil for any other text.
     ///
     /// A year of two digits is 1970…2069.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         var text = text
         guard let date = text.withUTF8({ HTTPDate($0) }) else { return nil }
         self = date

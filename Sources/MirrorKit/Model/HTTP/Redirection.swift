@@ -2,25 +2,25 @@
 ///
 /// The transport follows no redirects itself, because it would send headers to other origins. It
 /// also cannot forbid the step from https to http.
-package struct Redirection: Sendable, Hashable {
+struct Redirection: Sendable, Hashable {
     /// How many redirects a request may follow.
     static let limit = 10
 
     /// The URL of the next request.
-    package private(set) var url: SourceURL
+    private(set) var url: SourceURL
     /// Whether a redirect has led to another origin.
     ///
     /// After that no request carries manifest headers or credentials, even if a later redirect
     /// leads back.
-    package private(set) var hasLeftOrigin = false
+    private(set) var hasLeftOrigin = false
     /// Whether the next request is a POST with its body.
-    package private(set) var isPost: Bool
+    private(set) var isPost: Bool
     /// The number of redirects followed.
     private(set) var hops = 0
     private var cookies = CookieJar()
 
     /// Begins at a source.
-    package init(url: SourceURL, isPost: Bool) {
+    init(url: SourceURL, isPost: Bool) {
         self.url = url
         self.isPost = isPost
     }
@@ -33,7 +33,7 @@ package struct Redirection: Sendable, Hashable {
     /// - Parameters:
     ///   - head: the redirecting response. The next request carries its cookies to the same origin.
     ///   - location: the text of a URL reference.
-    package mutating func follow(
+    mutating func follow(
         _ head: ResponseHead, to location: String, at now: Instant
     ) throws(ResponseError) {
         let status = head.status

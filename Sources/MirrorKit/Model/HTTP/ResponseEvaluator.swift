@@ -27,11 +27,11 @@ enum ResponseEvaluation: Sendable {
 }
 
 /// Why mirror refuses a response: as the middle of a sentence, and as values for scripts.
-package struct ResponseError: Sendable, Hashable, Error {
+struct ResponseError: Sendable, Hashable, Error {
     /// The kind of failure.
     var code: FailureCode
     /// The cause, e.g. `the server answered 404`.
-    package var cause: String
+    var cause: String
     /// The status of the response; nil without a response.
     var status: Int?
     /// The declared or known value that the response contradicts.

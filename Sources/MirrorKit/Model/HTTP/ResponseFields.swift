@@ -8,7 +8,7 @@ extension ResponseHead {
     /// `alwaysConfirms`: `no-store` or `no-cache` came, so every use needs a confirmation first.
     /// `maxAge`: seconds; nil without max-age, 0 if malformed or sent with different values
     /// (§4.2.1).
-    package var cacheControl: (alwaysConfirms: Bool, maxAge: Int64?) {
+    var cacheControl: (alwaysConfirms: Bool, maxAge: Int64?) {
         var (alwaysConfirms, maxAge) = (false, Int64?.none)
         var scan = FieldScanner(list(of: .cacheControl))
         while !scan.isAtEnd {
@@ -51,7 +51,7 @@ extension ResponseHead {
     /// When the response stops being fresh (RFC 9111 §4.2); nil if the response does not say.
     ///
     /// - Parameter received: when the head arrived, by the local clock.
-    package func freshUntil(received: Instant) -> Instant? {
+    func freshUntil(received: Instant) -> Instant? {
         let (alwaysConfirms, maxAge) = cacheControl
         if alwaysConfirms || variesByEverything { return received }
         let lifetime: Int64
@@ -79,7 +79,7 @@ extension ResponseHead {
     /// Nil if no suggested name could name a file. `filename*` (RFC 8187) takes precedence over
     /// `filename`. Both slashes separate components, as §4.3 warns. The name is not yet a target:
     /// the caller checks it like any other component.
-    package var suggestedName: String? {
+    var suggestedName: String? {
         guard has(.contentDisposition) else { return nil }
         var scan = FieldScanner(list(of: .contentDisposition))
         scan.skipSpaces()
@@ -155,7 +155,7 @@ extension ResponseHead {
     ///
     /// They come in Repr-Digest (RFC 9530 §3). A field that is not a dictionary of structured
     /// fields (RFC 8941 §4.2) is ignored as a whole.
-    package var reprDigests: [Digest] {
+    var reprDigests: [Digest] {
         guard has(.reprDigest) else { return [] }
         var scan = FieldScanner(list(of: .reprDigest))
         var found: [DigestAlgorithm: Digest] = [:]

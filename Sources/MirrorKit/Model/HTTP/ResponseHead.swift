@@ -2,7 +2,7 @@
 ///
 /// One array holds the values of all fields, one after another. Each transfer reads a head once,
 /// and an array for each field would cost more than the reading.
-package struct ResponseHead: Sendable, Hashable {
+struct ResponseHead: Sendable, Hashable {
     private struct Line: Sendable, Hashable {
         let name: HeaderName
         /// The range of the value in `bytes`.
@@ -10,7 +10,7 @@ package struct ResponseHead: Sendable, Hashable {
     }
 
     /// The status code, 100…999.
-    package var status: Int
+    var status: Int
     /// The version of HTTP of the response.
     var version: HTTPVersion
     /// The kept fields in the order in which they came; each is one that mirror judges.
@@ -21,7 +21,7 @@ package struct ResponseHead: Sendable, Hashable {
     private var repeatedNames: UInt32 = 0
 
     /// Makes a head without fields.
-    package init(status: Int, version: HTTPVersion = .http11) {
+    init(status: Int, version: HTTPVersion = .http11) {
         self.status = status
         self.version = version
     }
@@ -43,7 +43,7 @@ package struct ResponseHead: Sendable, Hashable {
     }
 
     /// Adds a field. Its value must have no white space at its ends.
-    package mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
+    mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: value)
         lines.append(Line(name: name, value: start..<bytes.count))
@@ -60,12 +60,12 @@ package struct ResponseHead: Sendable, Hashable {
     }
 
     /// The names and values of all kept fields, in order.
-    package var fields: [(name: HeaderName, value: [UInt8])] {
+    var fields: [(name: HeaderName, value: [UInt8])] {
         lines.map { ($0.name, Array(bytes[$0.value])) }
     }
 
     /// Returns the values of all fields of a name, in order.
-    package func values(of name: HeaderName) -> [[UInt8]] {
+    func values(of name: HeaderName) -> [[UInt8]] {
         lines.filter { $0.name == name }.map { Array(bytes[$0.value]) }
     }
 
@@ -157,7 +157,7 @@ extension ResponseHead {
     var date: HTTPDate? { date(of: .date) }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
-    package var contentCodings: [String] {
+    var contentCodings: [String] {
         guard has(.contentEncoding) else { return [] }
         return String(decoding: list(of: .contentEncoding), as: UTF8.self).parts(at: ",")
             .map { $0.trimmingSpaces().lowercased() }
@@ -169,7 +169,7 @@ extension ResponseHead {
 ///
 /// When a line comes, its name is compared once, as bytes in any case (RFC 9110 §5.1). After that
 /// it is a number.
-package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
+enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
     case contentRange, contentType, date, entityTag, expires, lastModified, link, location,
         reprDigest
@@ -274,7 +274,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
 /// The transport also delivers the lines of other heads, and the collector drops them. 1xx
 /// responses come before the final head (RFC 9110 §15.2). The trailers of a chunked body come after
 /// it (RFC 9110 §6.5), and could carry an entity tag of another version.
-package struct HeadCollector: Sendable {
+struct HeadCollector: Sendable {
     private var head = ResponseHead(status: 0)
     /// `hasHead`: a status line has come; `isComplete`: the final head has ended.
     private var hasHead = false
@@ -289,7 +289,7 @@ package struct HeadCollector: Sendable {
     private static let badName = "one of its header lines has no proper name"
 
     /// Makes a collector before the first line.
-    package init() {}
+    init() {}
 
     /// Adds a line, with or without its line ending. Returns the final head after its last line.
     ///
@@ -309,7 +309,7 @@ package struct HeadCollector: Sendable {
     }
 
     /// Adds a line from an array in the same way.
-    package mutating func take(line: [UInt8]) throws(ResponseError) -> ResponseHead? {
+    mutating func take(line: [UInt8]) throws(ResponseError) -> ResponseHead? {
         try line.withUnsafeBufferPointer { (line) throws(ResponseError) in
             try take(line: UnsafeRawBufferPointer(line))
         }
@@ -417,7 +417,7 @@ extension ResponseHead {
     ///
     /// Nil if the server does not say. A date is compared with the response's own Date, so a wrong
     /// local clock does no harm. Without a Date it is compared with `now`.
-    package func retryAfter(now: Instant) -> Int64? {
+    func retryAfter(now: Instant) -> Int64? {
         guard let text = single(.retryAfter) else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isNumber { return DecimalDigits.value(of: text.utf8) ?? .max }

@@ -66,7 +66,7 @@ extension Validators {
     /// date, the date must be at least a second before Date. Some servers, such as nginx, make tags
     /// of the date in seconds and the size. Then two versions within one second share a tag. A date
     /// alone is strong only if the response had no entity tag, not even a malformed one.
-    package init(of head: ResponseHead) {
+    init(of head: ResponseHead) {
         let hasTag = head.has(.entityTag)
         let tag =
             hasTag && !head.hasSeveral(.entityTag)
@@ -106,13 +106,13 @@ struct Provenance: Sendable, Hashable {
 /// An entity tag: an opaque validator, weak or strong (RFC 9110 §8.8.3).
 package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// The tag as it was sent, with its quotes and, if it is weak, its `W/`.
-    package let text: String
+    let text: String
 
     /// Whether the tag is weak, so that it identifies the meaning but not the bytes.
-    package var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
+    var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
 
     /// Reads one entity tag. Returns nil if it is malformed.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         var text = text
         guard text.withUTF8(EntityTag.isSound) else { return nil }
         self.text = text

@@ -169,14 +169,14 @@ extension Digest {
 
 extension Digest {
     /// The digest as Subresource Integrity writes it: algorithm, hyphen, and the value in base64.
-    package var integrity: String { algorithm.rawValue + "-" + Base64.encode(bytes) }
+    var integrity: String { algorithm.rawValue + "-" + Base64.encode(bytes) }
 
     /// Reads Subresource Integrity metadata, `sha512-…base64…`, several separated by spaces.
     ///
     /// The result is the digest of the strongest algorithm in the text (SRI §3.3.3). sha1 is read
     /// because npm once wrote it. An unknown algorithm is skipped if the text also has a known one.
     /// Options after `?` are ignored, as the specification says.
-    package init(integrity text: String) throws(IntegrityError) {
+    init(integrity text: String) throws(IntegrityError) {
         var strongest: Digest?
         var unknown: String?
         for metadata in text.split(whereSeparator: { " \t\n\r".contains($0) }) {
@@ -208,7 +208,7 @@ extension Digest {
 }
 
 /// Why mirror cannot use a text as integrity metadata.
-package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible {
+enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text is not `algorithm-base64`.
     case malformed(String)
     /// The text names only unknown algorithms. The value is the first of them.
@@ -219,7 +219,7 @@ package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible 
     case several(DigestAlgorithm)
 
     /// What is wrong and what would be right, as the end of a sentence.
-    package var description: String {
+    var description: String {
         switch self {
         case .malformed(let text): "\(Quoted(text)) is not of the form sha512-…base64…"
         case .algorithm(let name): "\(Quoted(name)) is none of sha256, sha384 and sha512"
@@ -232,16 +232,16 @@ package enum IntegrityError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 /// SHA-256 digests of consecutive pieces of a file. The last piece may be shorter.
-package struct Pieces: Sendable, Hashable {
+struct Pieces: Sendable, Hashable {
     /// The length of a piece in bytes. Greater than 0.
-    package let length: Int64
+    let length: Int64
     /// The digests one after the other, 32 bytes each, because a large file has very many.
     private let packed: [UInt8]
 
     /// Takes the length of a piece in bytes and the digests of all pieces.
     ///
     /// Returns nil if the length is not positive, there are no digests, or one is not a sha256.
-    package init?(length: Int64, digests: [Digest]) {
+    init?(length: Int64, digests: [Digest]) {
         guard digests.allSatisfy({ $0.algorithm == .sha256 }) else { return nil }
         self.init(length: length, packed: digests.flatMap(\.bytes))
     }
@@ -257,7 +257,7 @@ package struct Pieces: Sendable, Hashable {
     }
 
     /// The number of pieces.
-    package var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
+    var count: Int { packed.count / DigestAlgorithm.sha256.byteCount }
 
     /// The bytes of one piece's sha256. Positions count from 0.
     func sha256(at position: Int) -> ArraySlice<UInt8> {

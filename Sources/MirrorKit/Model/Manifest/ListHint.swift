@@ -9,7 +9,7 @@ package struct ListHint: Sendable, Hashable {
     /// The name of the list as a manifest. `nil` stands for the stem of its file's name.
     var name: String?
     /// The URL of the package index in which mirror finds files by their digests. Ends in a slash.
-    package private(set) var index: SourceURL?
+    private(set) var index: SourceURL?
     /// The URL of the npm registry that has packages without a URL. Ends in a slash.
     private(set) var registry: SourceURL?
     /// How many levels of folders mirror reads of a directory listing. `nil` stands for 5.

@@ -13,7 +13,7 @@ public struct Manifest: Sendable {
     /// The entries that mirror left out of the list from which it made this manifest.
     ///
     /// Empty for a manifest that was no list.
-    package var leftOut: [LeftOutEntry] = []
+    var leftOut: [LeftOutEntry] = []
     /// Where the manifest came from.
     var whereabouts = Whereabouts.code
     /// The manifest's place in messages: a path as it was given, or a URL.

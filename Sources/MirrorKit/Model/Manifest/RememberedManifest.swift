@@ -22,7 +22,7 @@ package struct RememberedManifest: Sendable, Hashable {
     }
 
     /// Creates a value from the facts that are always known.
-    package init(name: String, place: String, kind: Kind) {
+    init(name: String, place: String, kind: Kind) {
         self.name = name
         self.place = place
         self.kind = kind

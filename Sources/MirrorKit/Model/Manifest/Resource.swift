@@ -19,9 +19,9 @@ public struct Resource: Sendable, Hashable {
         didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
     }
     /// The declared digests of consecutive pieces. `nil` means that none are declared.
-    package var pieces: Pieces?
+    var pieces: Pieces?
     /// The declared media type of a response. `*/*` is any. `nil` means that none is declared.
-    package var mediaType: MediaRange?
+    var mediaType: MediaRange?
     /// When mirror asks for the file again.
     public var refresh: Refresh
     /// The method of the request, with its body.

@@ -2,24 +2,24 @@
 ///
 /// `$$` stands for a dollar sign. mirror fills in the values only when it makes a request. So no
 /// manifest in memory, plan or output holds a secret.
-package struct Template: Sendable, Hashable {
+struct Template: Sendable, Hashable {
     /// A literal text, or a name that a value replaces.
-    package enum Piece: Sendable, Hashable {
+    enum Piece: Sendable, Hashable {
         case literal(String)
         case variable(String)
     }
 
     /// The pieces, in order.
-    package let pieces: [Piece]
+    let pieces: [Piece]
 
     /// Takes pieces as they are.
     init(pieces: [Piece]) { self.pieces = pieces }
 
     /// Creates a template of one literal text, in which `$` has no meaning.
-    package init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
+    init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
 
     /// The names of the variables, in order, with repetitions.
-    package var variables: [String] {
+    var variables: [String] {
         pieces.compactMap { if case .variable(let name) = $0 { name } else { nil } }
     }
 }
@@ -29,7 +29,7 @@ public struct HeaderField: Sendable, Hashable {
     /// The field's name as written. Names are compared without case (RFC 9110 §5.1).
     public let name: String
     /// The value, with variables not yet filled in.
-    package let value: Template
+    let value: Template
 
     /// Creates a header field of a program. A `$` in the value has no meaning.
     ///
@@ -44,7 +44,7 @@ public struct HeaderField: Sendable, Hashable {
     /// Throws for a name that is no token or that mirror sets itself. Throws for a value with a
     /// line break or another control character. The value of a variable is checked when it is
     /// filled in.
-    package init(name: String, value: Template) throws(HeaderError) {
+    init(name: String, value: Template) throws(HeaderError) {
         if let flaw = HeaderError.ofName(name) { throw flaw }
         for case .literal(let text) in value.pieces {
             if let flaw = HeaderError.ofValue(text) { throw flaw }
@@ -56,7 +56,7 @@ public struct HeaderField: Sendable, Hashable {
 
 extension Template {
     /// Reads a text with `${NAME}` and `$$`. Throws `TemplateError` for any other dollar sign.
-    package init(_ text: String) throws(TemplateError) {
+    init(_ text: String) throws(TemplateError) {
         guard text.utf8.contains(UInt8(ascii: "$")) else {
             self.init(literal: text)
             return
@@ -90,7 +90,7 @@ extension Template {
 
     /// Whether a text can name an environment variable: letters, digits and `_`, but no digit
     /// first.
-    package static func isName(_ text: some StringProtocol) -> Bool {
+    static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy { byte in
             switch byte {
@@ -103,10 +103,10 @@ extension Template {
     }
 
     /// Whether the template has no variable to fill in.
-    package var isLiteral: Bool { variables.isEmpty }
+    var isLiteral: Bool { variables.isEmpty }
 
     /// Returns the text with each variable replaced. Returns nil if a variable has no value.
-    package func filled(by value: (String) -> String?) -> String? {
+    func filled(by value: (String) -> String?) -> String? {
         var text = ""
         for piece in pieces {
             switch piece {
@@ -122,7 +122,7 @@ extension Template {
 
 extension Template: CustomStringConvertible {
     /// The template as it is written in a manifest, with `$` doubled.
-    package var description: String {
+    var description: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal):
@@ -135,7 +135,7 @@ extension Template: CustomStringConvertible {
 }
 
 /// Why a text is not a template.
-package enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A `$` that neither another `$` nor `{` follows.
     case loneDollar
     /// A `${` without its `}`.
@@ -144,7 +144,7 @@ package enum TemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     case name(String)
 
     /// The error and its remedy, as the end of a sentence.
-    package var description: String {
+    var description: String {
         switch self {
         case .loneDollar: "a $ stands alone; write $$ for a dollar sign, ${NAME} for a value"
         case .unclosed: "a ${ has no }; write ${NAME}, or $$ for a dollar sign"

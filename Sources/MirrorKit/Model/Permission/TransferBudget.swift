@@ -1,7 +1,7 @@
 /// How many body bytes may arrive in a day, a week or a month of local time, e.g. `10GiB/month`.
 package struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     /// The time after which a budget is available in full again.
-    package enum Period: String, Sendable, Hashable, CaseIterable {
+    enum Period: String, Sendable, Hashable, CaseIterable {
         /// From midnight.
         case day
         /// From Monday.
@@ -16,7 +16,7 @@ package struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     let period: Period
 
     /// Takes bytes and a period.
-    package init(bytes: Int64, period: Period) {
+    init(bytes: Int64, period: Period) {
         self.bytes = bytes
         self.period = period
     }

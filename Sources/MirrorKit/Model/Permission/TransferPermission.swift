@@ -46,11 +46,11 @@ public struct TransferPermission: Sendable, Hashable {
 /// Whether transfers may run at the moment, and what is left of a budget.
 package struct PermissionStatus: Sendable, Hashable {
     /// A budget in its present period.
-    package struct Budget: Sendable, Hashable {
+    struct Budget: Sendable, Hashable {
         /// The greatest number of bytes in one period.
         var bytes: Int64
         /// Bytes that have arrived in this period.
-        package var spent: Int64
+        var spent: Int64
         /// When the next period begins.
         var renews: Instant
 
@@ -65,7 +65,7 @@ package struct PermissionStatus: Sendable, Hashable {
     /// `nil` means that the deferral waits for no window.
     package var windowCloses: Instant?
     /// The budget. `nil` means that there is none.
-    package var budget: Budget?
+    var budget: Budget?
 
     /// Creates the status of a permission at an instant.
     init(

@@ -156,7 +156,7 @@ extension ConflictCopy {
     /// `attempt` counts from 1. The name contains the attempt only from 2 on. The stem is cut at a
     /// character's boundary, so that the name has at most 255 bytes. Returns nil if the folder's
     /// path leaves no room for any such name.
-    package static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
+    static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
         let stamp = instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "")
         return name(for: target, stamp: stamp).flatMap { try? target.sibling(named: $0) }
     }

@@ -24,9 +24,9 @@ public struct Plan: Sendable {
     ///
     /// A target is missing here if only its step's manifest owns it. It is missing too if the
     /// step's reason names its owners.
-    package var owners: [Target: Owners] = [:]
+    var owners: [Target: Owners] = [:]
     /// The owners that remain, of files that manifests of the run have released.
-    package var released: [Target: Owners] = [:]
+    var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
@@ -157,7 +157,7 @@ public struct PlanTotals: Sendable, Hashable {
     /// How many orphans stay.
     public var orphans = 0
     /// The entries of lists that mirror did not take into the manifests.
-    package var leftOut: [LeftOutEntry] = []
+    var leftOut: [LeftOutEntry] = []
 
     /// The totals of a plan's steps.
     public init(of plan: Plan) {
@@ -256,7 +256,7 @@ extension Plan {
 
 extension PlanTotals {
     /// Writes the totals as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         json.object("steps") { json in
             for kind in Step.Kind.allCases {
                 json.key(named: kind.rawValue)

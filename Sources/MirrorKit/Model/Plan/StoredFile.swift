@@ -3,7 +3,7 @@ public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
     /// The manifests that own the file. `nil` means that the index does not know the file.
-    package var owners: Owners?
+    var owners: Owners?
     /// The result of a look at the file.
     public var state: State
     /// The size in bytes. `nil` means that the file is not there.
@@ -15,7 +15,7 @@ public struct StoredFile: Sendable, Hashable {
     /// Where the bytes that mirror put there came from, without a query.
     public var source: String?
     /// How far the validators sent with the bytes identify them. `nil` means no source.
-    package var validator: ValidatorStrength?
+    var validator: ValidatorStrength?
     /// When the source last confirmed the bytes that mirror put there.
     public var confirmedAt: Instant?
     /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.
@@ -60,7 +60,7 @@ public struct StoredFile: Sendable, Hashable {
     }
 
     /// Makes the file of a conflict copy.
-    package init(_ copy: ConflictCopy) {
+    init(_ copy: ConflictCopy) {
         self.init(target: copy.copy, state: .conflict)
         size = copy.size
         conflictOf = copy.target

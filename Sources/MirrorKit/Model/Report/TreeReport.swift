@@ -55,7 +55,7 @@ package struct TreeReport: Sendable {
     }
 
     /// Creates a report of an empty tree.
-    package init(root: String, madeAt: Instant) {
+    init(root: String, madeAt: Instant) {
         self.root = root
         self.madeAt = madeAt
     }
@@ -64,7 +64,7 @@ package struct TreeReport: Sendable {
     package var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
     /// Adds a file. The caller adds files in the order of their paths.
-    package mutating func add(_ file: StoredFile) {
+    mutating func add(_ file: StoredFile) {
         totals.add(file)
         shares.add(file)
         hosts.add(file)
@@ -72,12 +72,12 @@ package struct TreeReport: Sendable {
     }
 
     /// Begins the log of a run. The first call gives the newest run, which becomes `lastRun`.
-    package mutating func begin(_ run: PastRun) {
+    mutating func begin(_ run: PastRun) {
         if lastRun == nil { lastRun = LoggedRun(run: run) }
     }
 
     /// Adds a decision from the log of a run.
-    package mutating func add(_ decision: PastDecision, of run: PastRun) {
+    mutating func add(_ decision: PastDecision, of run: PastRun) {
         hosts.add(decision)
         guard lastRun?.run.id == run.id else { return }
         lastRun?.decisions += 1

@@ -13,7 +13,7 @@ extension Event {
     /// Writes the event as one JSON object.
     ///
     /// - Parameter alwaysWithTotals: whether all events have the totals, not only `progress`.
-    package func write(to writer: inout JSONWriter, alwaysWithTotals: Bool) {
+    func write(to writer: inout JSONWriter, alwaysWithTotals: Bool) {
         writer.object { json in
             json.member("v", 1)
             json.member("event", body.name)

@@ -54,7 +54,7 @@ public struct Event: Sendable {
         /// The kind of the resource's step in the plan.
         public var step: Step.Kind
         /// Why the plan has this step.
-        package var reason: Reason
+        var reason: Reason
         /// Where the bytes come from, without a query. `nil` means that they are in the tree.
         public var source: String?
         /// The size of the whole file in bytes, where known.
@@ -63,7 +63,7 @@ public struct Event: Sendable {
         public var offset: Int64
 
         /// Takes all values.
-        package init(
+        init(
             target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
             offset: Int64
         ) {
@@ -146,7 +146,7 @@ public struct Event: Sendable {
         public var size: Int64?
 
         /// Takes all values.
-        package init(target: Target, reason: Reason, size: Int64?) {
+        init(target: Target, reason: Reason, size: Int64?) {
             self.target = target
             self.reason = reason
             self.size = size
@@ -189,7 +189,7 @@ public struct Event: Sendable {
         }
 
         /// Takes the set.
-        package init(_ set: AtomicSets.Entry) { self.set = set }
+        init(_ set: AtomicSets.Entry) { self.set = set }
     }
 
     /// A resource that failed.
@@ -207,7 +207,7 @@ public struct Event: Sendable {
         /// The manifest's line that names the resource. 0 means that the manifest was made in code.
         public var line: Int
         /// When the resource's transfer began and ended. `nil` means that no transfer began.
-        package var trace: TransferTrace?
+        var trace: TransferTrace?
 
         /// Takes all values but the times of the transfer.
         public init(
@@ -246,7 +246,7 @@ extension Event {
         }
 
         /// Takes these values. The other ones have their defaults.
-        package init(
+        init(
             target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
             verified: Verification
         ) {
@@ -329,7 +329,7 @@ extension Event {
         }
 
         /// When the resource's transfer began and ended. `nil` means that no transfer was needed.
-        package var trace: TransferTrace? {
+        var trace: TransferTrace? {
             get { facts.value.trace }
             set { facts.value.trace = newValue }
         }

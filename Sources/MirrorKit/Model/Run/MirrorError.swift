@@ -114,7 +114,7 @@ extension MirrorError {
 
 extension MirrorError {
     /// Writes the error's fields as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         json.member("code", code.rawValue)
         json.member("message", message)
         json.member("retryable", isRetryable)
@@ -266,7 +266,7 @@ public struct Remedy: Sendable, Hashable {
         public static let leaveOut = Kind(rawValue: "leave-out")
 
         /// The kinds that this version knows.
-        package static let all: [Kind] = [
+        static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
             .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
             .nameBase, .nameIndex, .nameFormat, .leaveOut,

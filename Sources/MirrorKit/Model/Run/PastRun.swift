@@ -10,7 +10,7 @@ package struct PastRun: Sendable, Hashable {
     package var summary: Summary?
 
     /// Takes what is known of a run.
-    package init(id: String, startedAt: Instant, endedAt: Instant? = nil, summary: Summary? = nil) {
+    init(id: String, startedAt: Instant, endedAt: Instant? = nil, summary: Summary? = nil) {
         self.id = id
         self.startedAt = startedAt
         self.endedAt = endedAt
@@ -61,7 +61,7 @@ package struct PastDecision: Sendable, Hashable {
     /// When the resource's transfer began and ended.
     ///
     /// `nil` means that no transfer was needed, or that the log has no times.
-    package var trace: TransferTrace?
+    var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
     package struct PassingFailure: Sendable, Hashable {
@@ -75,7 +75,7 @@ package struct PastDecision: Sendable, Hashable {
         var status: Int?
 
         /// Takes the cause and the wait.
-        package init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
+        init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
             self.status = status
             self.code = code
             self.message = message
@@ -84,7 +84,7 @@ package struct PastDecision: Sendable, Hashable {
     }
 
     /// Takes what the plan said.
-    package init(target: Target, step: Step.Kind, reason: String, because: String) {
+    init(target: Target, step: Step.Kind, reason: String, because: String) {
         self.target = target
         self.step = step
         self.reason = reason

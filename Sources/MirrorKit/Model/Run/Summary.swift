@@ -103,7 +103,7 @@ public struct Summary: Sendable, Hashable {
 ///
 /// Every resource is entered once. A second entry would be a bug in mirror: the summary's numbers
 /// would no longer add up to its resources.
-package struct SummaryCounts: Sendable {
+struct SummaryCounts: Sendable {
     /// All numbers so far, except those of the outcomes.
     private var others = Summary()
     /// How many resources ended in each way. A dictionary would be hashed with each resource.
@@ -113,7 +113,7 @@ package struct SummaryCounts: Sendable {
     private var staleBeyondLimit = 0
 
     /// Makes the counts of a run over a number of resources.
-    package init(resources: Int, skipped: Int, orphans: Int, root: String) {
+    init(resources: Int, skipped: Int, orphans: Int, root: String) {
         others.resources = resources
         others.deselected = skipped
         others.orphans = orphans
@@ -122,7 +122,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// The numbers so far.
-    package var summary: Summary {
+    var summary: Summary {
         var summary = others
         for outcome in Outcome.allCases where outcomes[outcome.number] > 0 {
             summary[outcome] = outcomes[outcome.number]
@@ -148,7 +148,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters resources that were kept as they are.
-    package mutating func enterKept(_ count: Int) { self.count(.kept, count) }
+    mutating func enterKept(_ count: Int) { self.count(.kept, count) }
 
     /// Enters a resource that had begun, and was not finished when the run ended.
     mutating func enterInterrupted() { count(.interrupted) }
@@ -177,7 +177,7 @@ package struct SummaryCounts: Sendable {
     }
 
     /// Enters the cost of a transfer, whether or not the transfer succeeded.
-    package mutating func enter(_ cost: TransferCost) {
+    mutating func enter(_ cost: TransferCost) {
         others.requests += cost.requests
         others.bytesReceived += cost.bytesReceived
         others.bytesReused += cost.bytesReused
@@ -229,7 +229,7 @@ package struct SummaryCounts: Sendable {
 
 extension Summary {
     /// Writes the summary as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         json.member("exit", exit)
         json.key("error")
         if let error {

@@ -39,7 +39,7 @@ extension TransferResult {
 }
 
 /// The cost of a transfer.
-package struct TransferCost: Sendable, Hashable {
+struct TransferCost: Sendable, Hashable {
     /// Requests made, redirects and retries included.
     var requests = 0
     /// Body bytes that arrived.
@@ -48,7 +48,7 @@ package struct TransferCost: Sendable, Hashable {
     var bytesReused: Int64 = 0
 
     /// Takes all values, by default those of a transfer that has done nothing.
-    package init(requests: Int = 0, bytesReceived: Int64 = 0, bytesReused: Int64 = 0) {
+    init(requests: Int = 0, bytesReceived: Int64 = 0, bytesReused: Int64 = 0) {
         self.requests = requests
         self.bytesReceived = bytesReceived
         self.bytesReused = bytesReused
@@ -123,18 +123,18 @@ extension TransferEvent {
 }
 
 /// What the log of a run keeps of a transfer: its times, and how its server answered.
-package struct TransferTrace: Sendable, Hashable {
+struct TransferTrace: Sendable, Hashable {
     /// Milliseconds from the beginning of the run's work to the first request.
     var began: Int64
     /// Milliseconds from the beginning of the run's work to the end, good or bad.
     var ended: Int64
     /// The HTTP version of the response with the bytes or the confirmation. `nil` without either.
-    package var version: HTTPVersion?
+    var version: HTTPVersion?
     /// Whether the server sends ranges, as far as this transfer showed it.
-    package var ranges = RangeSupport.unknown
+    var ranges = RangeSupport.unknown
 
     /// Takes both times. A transfer under way has the same time twice.
-    package init(began: Int64, ended: Int64) {
+    init(began: Int64, ended: Int64) {
         self.began = began
         self.ended = ended
     }

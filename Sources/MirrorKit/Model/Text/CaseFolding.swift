@@ -2,9 +2,9 @@
 ///
 /// A folded `String` is compared with `==`, which is canonical equivalence. So two names match if
 /// they are equal after full case folding and NFC (Unicode 3.13, D145).
-package enum CaseFolding {
+enum CaseFolding {
     /// Returns the text with every character replaced by its full case folding.
-    package static func fold(_ text: some StringProtocol) -> String {
+    static func fold(_ text: some StringProtocol) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar.isASCII {

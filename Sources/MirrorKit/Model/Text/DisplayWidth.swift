@@ -7,7 +7,7 @@ package enum DisplayWidth {
     }
 
     /// Returns the columns of a character: 0 if it modifies another, 2 if it is wide, else 1.
-    package static func of(_ scalar: Unicode.Scalar) -> Int {
+    static func of(_ scalar: Unicode.Scalar) -> Int {
         if scalar.value < 0x300 { return scalar.value == 0xAD ? 0 : 1 }
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format: return 0

@@ -204,7 +204,7 @@ package struct LocalClock: Sendable {
     private let offset: LocalOffset
 
     /// Takes the present instant, and how far local time is ahead of UTC.
-    package init(now: Instant, offset: LocalOffset) {
+    init(now: Instant, offset: LocalOffset) {
         self.now = now
         self.offset = offset
     }
@@ -257,14 +257,14 @@ extension SetFailure {
 }
 
 /// By how many seconds local time is ahead of UTC, at any instant.
-package struct LocalOffset: Sendable {
+struct LocalOffset: Sendable {
     private let seconds: @Sendable (Instant) -> Int64
 
     /// Takes a function that returns the seconds by which local time is ahead of UTC at an instant.
-    package init(_ seconds: @escaping @Sendable (Instant) -> Int64) { self.seconds = seconds }
+    init(_ seconds: @escaping @Sendable (Instant) -> Int64) { self.seconds = seconds }
 
     /// The offset of a zone whose local time is UTC.
-    package static let utc = LocalOffset { _ in 0 }
+    static let utc = LocalOffset { _ in 0 }
 
     /// Returns the local date and time of an instant.
     func civil(_ instant: Instant) -> CivilTime {

@@ -108,7 +108,7 @@ package struct Counted: Sendable, Hashable, CustomStringConvertible {
 
 extension Duration {
     /// The span in seconds, rounded up to whole ones.
-    package var wholeSeconds: Int64 {
+    var wholeSeconds: Int64 {
         components.seconds.addingSaturated(components.attoseconds > 0 ? 1 : 0)
     }
 }

@@ -58,9 +58,9 @@ extension String {
 }
 
 /// Splits a path at its last slash, by its bytes. Each promotion does this several times.
-package enum PathText {
+enum PathText {
     /// Returns the text before the last slash, or an empty text without a slash.
-    package static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         part(of: path) { $0.prefix(max($1, 0)) }
     }
 

@@ -278,7 +278,7 @@ extension StartQueue {
 /// skips it.
 struct ReadyHosts: Sendable {
     /// What is known of a host, which decides which host goes first.
-    enum Kind: Sendable, CaseIterable {
+    package enum Kind: Sendable, CaseIterable {
         /// The host answers.
         case known
         /// The host has got no request yet, or only a few.
