@@ -163,7 +163,9 @@ struct ListText: Sequence {
 
         fileprivate init(_ source: ManifestBytes) {
             self.source = source
-            chunk = source.piece(at: 0, count: source.chunkSize) ?? []
+            // The first chunk has the whole byte order mark, if there is one.
+            let count = Swift.max(source.chunkSize, ListText.mark.count)
+            chunk = source.piece(at: 0, count: count) ?? []
             offset = chunk.count
             at = chunk.starts(with: ListText.mark) ? ListText.mark.count : 0
         }
