@@ -73,10 +73,7 @@ final class WatchLoop {
     private let sleep: WatchSleep
     private let service = ServiceManager()
     private let responder: ControlResponder
-    /// For each manifest with a URL, the time until which mirror need not ask for it.
-    private var fresh: [ManifestSource: Instant] = [:]
-    /// The number of consecutive failed syncs for which an early retry may help.
-    private var failures = 0
+    private var state = WatchState()
     private var hasSynced = false
 
     init(command: WatchCommand, sleep: WatchSleep) throws {
@@ -132,20 +129,17 @@ extension WatchLoop {
         LiveDisplay.shared.resume()
         service?.tell(.status("Syncing."))
         var end = SyncEnd()
-        var mayPass = false
         do {
-            end.exit = try await work(&end)
+            let exit = try await work(&end)
+            state.enter(exit: exit, into: &end)
         } catch let code as ExitCode {
-            end.exit = code.rawValue
+            state.enter(exit: code.rawValue, into: &end)
         } catch {
             let failure = CommandError(error)
             Console.error.line(failure.text)
             // An error that may pass, such as a server that is away, does not end the watch.
-            (end.exit, mayPass) = (failure.exitCode, failure.error.isRetryable)
+            state.enter(exit: failure.exitCode, mayPass: failure.error.isRetryable, into: &end)
         }
-        end.isFinal = end.isFinal || !mayPass && SyncEnd.isFinal(exit: end.exit)
-        failures = SyncEnd.isMendable(exit: end.exit) ? failures + 1 : 0
-        end.failures = failures
         return end
     }
 
@@ -176,7 +170,8 @@ extension WatchLoop {
                 try await options.sync(
                     manifests, in: session, showing: output, isAnnounced: hasSynced)
             } catch let code as ExitCode { exit = code.rawValue }
-            end = try await self.end(of: manifests, in: session)
+            end = try await state.end(
+                of: manifests, in: session, permission: command.options.when.permission)
         }
         return exit
     }
@@ -188,27 +183,10 @@ extension WatchLoop {
         // A change after this moment ends the next sleep.
         sleep.watch(sources)
         let now = Instant.now
-        fresh = fresh.filter { $0.value > now && sources.contains($0.key) }
-        let loaded = try await arguments.load(sources, fresh: Set(fresh.keys), in: session)
-        for (source, until) in zip(sources, loaded.freshUntil) {
-            if let until, until > now { fresh[source] = until }
-        }
+        let fresh = state.freshSources(among: sources, at: now)
+        let loaded = try await arguments.load(sources, fresh: fresh, in: session)
+        state.note(loaded, of: sources, at: now)
         return loaded.manifests
-    }
-
-    private func end(
-        of manifests: [Manifest], in session: MirrorSession
-    ) async throws -> SyncEnd {
-        var end = SyncEnd()
-        end.nextDue = try await NextSync.firstDue(of: manifests, in: session)
-        for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
-            end.nextDue = NextSync(at: until, cause: .due(source.label))
-        }
-        let permission = try await PermissionStatus(
-            of: command.options.when.permission, in: session)
-        end.deferral = permission?.deferral
-        end.windowCloses = permission?.windowCloses
-        return end
     }
 }
 
@@ -255,7 +233,7 @@ extension WatchLoop {
     private func reload() {
         service?.tell(.reloading)
         defer { service?.tell(.ready) }
-        fresh = [:]
+        state.forgetFreshness()
         do {
             let words = CommandLine.words() ?? []
             let parsed = try MirrorCommand.parseAsRoot(EffectiveWords.effective(words))

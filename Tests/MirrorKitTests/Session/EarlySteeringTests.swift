@@ -51,6 +51,45 @@ import Testing
         #expect(await !rig.session.pause(b))
     }
 
+    @Test func aWholeRunIsPausedByItsHandle() async throws {
+        let (rig, plan, a, b) = try await planOfTwo()
+        let run = rig.session.execute(plan)
+        #expect(run.pause())
+        var heard: [String] = []
+        for try await event in run {
+            switch event.body {
+            case .paused(let target):
+                heard.append("paused \(target?.path ?? "all")")
+                #expect(run.totals.ended == 0)
+                #expect(rig.bytes(a.path) == nil && rig.bytes(b.path) == nil)
+                #expect(run.resume())
+            case .resumed(let target): heard.append("resumed \(target?.path ?? "all")")
+            case .done: heard.append("done")
+            default: break
+            }
+        }
+        #expect(heard == ["paused all", "resumed all", "done", "done"])
+        #expect(run.totals.ended == 2)
+    }
+
+    @Test func aPauseIsAnEventOnlyWhereItChangesSomething() async throws {
+        let (rig, plan, a, _) = try await planOfTwo()
+        let run = rig.session.execute(plan)
+        run.pause(a)
+        run.pause(a)
+        var heard: [String] = []
+        for try await event in run {
+            switch event.body {
+            case .paused(let target): heard.append("paused \(target?.path ?? "all")")
+            case .resumed(let target): heard.append("resumed \(target?.path ?? "all")")
+            case .done(let done) where done.target == a: heard.append("done")
+            case .done: run.resume(a)
+            default: break
+            }
+        }
+        #expect(heard == ["paused Caches/a", "resumed Caches/a", "done"])
+    }
+
     @Test func aKeptTargetIsNotMeant() async throws {
         let (rig, plan, a, _) = try await planOfTwo()
         let first = rig.session.execute(plan)
