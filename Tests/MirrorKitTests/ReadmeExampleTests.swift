@@ -5,14 +5,16 @@ import Testing
 /// The library in ten lines, as the README shows it.
 private func readmeExample() async throws {
     let session = try MirrorSession(root: "maps")
-    let target = try Target("Documents/world.pmtiles")
-    let url = try SourceURL("https://origin.example/world.pmtiles")
-    let manifest = Manifest(name: "maps", resources: [Resource(target: target, url: url)])
+    let url = "https://origin.example/world.pmtiles"
+    let map = try Resource("Documents/world.pmtiles", from: url)
+    let manifest = Manifest(name: "maps", resources: [map])
 
     for try await event in session.execute(try await session.plan(manifest)) {
         if case .failed(let failed) = event.body { print(failed.error.message) }
     }
-    if let file = try await session.lookup(target) { print(session.path(of: target), file.state) }
+    if let file = try await session.lookup(map.target) {
+        print(session.path(of: file.target), file.state)
+    }
 }
 
 /// What the README shows is what is compiled here.
