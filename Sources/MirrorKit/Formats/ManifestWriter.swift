@@ -160,9 +160,6 @@ extension DecodedManifest.Notation {
 }
 
 extension Resource {
-    /// The refresh that readers assume for a resource whose manifest declares none.
-    var assumedRefresh: Refresh { pin != nil ? .never : .always }
-
     /// Returns the headers that a mirror must declare so that it gets the headers it has.
     ///
     /// A mirror of the primary source's origin inherits its headers, and can replace but not remove

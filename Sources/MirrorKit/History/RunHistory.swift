@@ -74,25 +74,24 @@ package struct RunHistory: Sendable {
     }
 }
 
-// MARK: A report's runs
+// MARK: All decisions of the last runs
 
 extension RunHistory {
-    /// The most bytes of logs that a report reads; the newest run's log is read first.
-    private static let mostReported: Int64 = 64 << 20
-
-    /// Adds the last runs and their decisions to a report. Blocks the calling thread.
-    static func add(to report: inout TreeReport, from view: TreeView) throws {
-        guard let root = view.root, let index = view.index else { return }
-        let records = try index.runs().suffix(TreeReport.mostRuns).reversed()
-        report.runs = records.map(PastRun.init)
-        var left = mostReported
-        for run in report.runs where left > 0 {
-            var hasBegun = false
-            left -= RunLog.forEachLine(of: run.id, in: root) { line in
-                guard let decision = PastDecision(line: Array(line)) else { return }
-                if !hasBegun { report.begin(run) }
-                hasBegun = true
-                report.add(decision, of: run)
+    /// Passes the decisions of these runs to the body, in the order of the runs.
+    ///
+    /// Reads at most about `bytes` of their logs. Throws `MirrorError` with `inputOutput` or
+    /// `indexNewer`.
+    package func forEachDecision(
+        of runs: [PastRun], atMost bytes: Int64,
+        _ body: @escaping @Sendable (PastRun, PastDecision) -> Void
+    ) async throws {
+        try await engine.look { view in
+            guard let root = view.root else { return }
+            var left = bytes
+            for run in runs where left > 0 {
+                left -= RunLog.forEachLine(of: run.id, in: root) { line in
+                    if let decision = PastDecision(line: Array(line)) { body(run, decision) }
+                }
             }
         }
     }

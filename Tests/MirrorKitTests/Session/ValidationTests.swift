@@ -64,7 +64,6 @@ import Testing
             { _ = try await session.sync(manifest) },
             { _ = try await session.status(of: [manifest]) },
             { _ = try await session.verify([manifest]) },
-            { _ = try await TreeReport(of: session, on: [manifest]) },
             {
                 _ = try await Export(of: [manifest], as: .sums, leavesOut: true)
                     .write(to: .sink { _ in }, from: session)

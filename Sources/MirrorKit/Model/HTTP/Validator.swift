@@ -165,3 +165,21 @@ extension EntityTag {
         return false
     }
 }
+
+/// How exactly the validators of a version identify the version.
+package enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
+    /// One of the validators identifies every byte.
+    case strong
+    /// The validators differ between versions, but bytes of two responses may not be joined.
+    case weak
+    /// The server sent no validator.
+    case none
+}
+
+extension Validators {
+    /// How exactly the validators identify the version.
+    var strength: ValidatorStrength {
+        if strong != nil { return .strong }
+        return entityTag == nil && lastModified == nil ? .none : .weak
+    }
+}

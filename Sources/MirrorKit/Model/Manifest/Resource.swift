@@ -83,6 +83,9 @@ public struct Resource: Sendable, Hashable {
         target: Target(unchecked: ""),
         url: SourceURL(URLAuthority(Origin(scheme: .file, host: "", port: 0)), pathAndQuery: "/"))
 
+    /// The refresh that readers assume for a resource whose manifest declares none.
+    var assumedRefresh: Refresh { pin != nil ? .never : .always }
+
     /// All sources in the order in which mirror tries them, the primary one first.
     public var sources: [Source] { [primary] + mirrors }
 

@@ -15,7 +15,7 @@ public struct StoredFile: Sendable, Hashable {
     /// Where the bytes that mirror put there came from, without a query.
     public var source: String?
     /// How far the validators sent with the bytes identify them. `nil` means no source.
-    var validator: ValidatorStrength?
+    package var validator: ValidatorStrength?
     /// When the source last confirmed the bytes that mirror put there.
     public var confirmedAt: Instant?
     /// Whether mirror would ask the source now. `nil` if no manifest at hand wants the file.

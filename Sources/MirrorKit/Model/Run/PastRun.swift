@@ -35,7 +35,7 @@ package struct PastRun: Sendable, Hashable {
 /// A run's decision about a target: the step, its reason, and how it ended.
 package struct PastDecision: Sendable, Hashable {
     /// The target.
-    var target: Target
+    package var target: Target
     /// The step of the plan.
     package var step: Step.Kind
     /// Why the plan has the step, as a code for scripts.
@@ -57,22 +57,22 @@ package struct PastDecision: Sendable, Hashable {
     /// The error of a resource that failed.
     package var error: MirrorError?
     /// Whether the resource is optional, so that its failure left the run successful.
-    var isOptional = false
+    package var isOptional = false
     /// When the resource's transfer began and ended.
     ///
     /// `nil` means that no transfer was needed, or that the log has no times.
-    var trace: TransferTrace?
+    package var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
     package struct PassingFailure: Sendable, Hashable {
         /// The kind of failure.
-        var code: FailureCode
+        package var code: FailureCode
         /// A sentence that describes the failure.
         package var message: String
         /// Milliseconds until the next request.
         var wait: Int64
         /// The status of the server's answer, if it answered.
-        var status: Int?
+        package var status: Int?
 
         /// Takes the cause and the wait.
         init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {

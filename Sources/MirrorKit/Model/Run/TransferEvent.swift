@@ -123,15 +123,15 @@ extension TransferEvent {
 }
 
 /// What the log of a run keeps of a transfer: its times, and how its server answered.
-struct TransferTrace: Sendable, Hashable {
+package struct TransferTrace: Sendable, Hashable {
     /// Milliseconds from the beginning of the run's work to the first request.
-    var began: Int64
+    package var began: Int64
     /// Milliseconds from the beginning of the run's work to the end, good or bad.
-    var ended: Int64
+    package var ended: Int64
     /// The HTTP version of the response with the bytes or the confirmation. `nil` without either.
-    var version: HTTPVersion?
+    package var version: HTTPVersion?
     /// Whether the server sends ranges, as far as this transfer showed it.
-    var ranges = RangeSupport.unknown
+    package var ranges = RangeSupport.unknown
 
     /// Takes both times. A transfer under way has the same time twice.
     init(began: Int64, ended: Int64) {

@@ -89,7 +89,7 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a member's name with its escapes. The value follows.
-    mutating func key(named name: String) {
+    package mutating func key(named name: String) {
         separate()
         quote(name)
         bytes.append(UInt8(ascii: ":"))

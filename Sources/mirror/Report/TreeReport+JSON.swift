@@ -1,6 +1,8 @@
+import MirrorKit
+
 extension TreeReport {
     /// Writes the report as one JSON document. Keys that do not apply are null.
-    package func write(to json: inout JSONWriter) {
+    func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)
@@ -39,7 +41,7 @@ extension TreeReport {
 
 extension TreeTotals {
     /// Writes the totals as members of an object.
-    package func writeMembers(to json: inout JSONWriter) {
+    func writeMembers(to json: inout JSONWriter) {
         for kind in StoredFile.State.allCases {
             json.key(named: kind.rawValue)
             json.number(counts[kind] ?? 0)

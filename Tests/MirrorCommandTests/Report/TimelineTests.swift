@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MirrorKit
+@testable import mirror
 
 /// Bars of a run's transfers: each where it was, none over another, and never too many.
 @Suite struct TimelineTests {

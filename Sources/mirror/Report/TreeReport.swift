@@ -1,8 +1,10 @@
+import MirrorKit
+
 /// What is known of a tree at one moment: its files, their sources, and what runs did.
 ///
 /// The report has a bounded size. Each long list keeps its first entries, and a number counts the
 /// rest.
-package struct TreeReport: Sendable {
+struct TreeReport: Sendable {
     /// The greatest number of files that the report lists.
     static let mostFiles = 1000
     /// The greatest number of files that the report lists for one reason for attention, or for one
@@ -12,41 +14,41 @@ package struct TreeReport: Sendable {
     static let mostRuns = 30
 
     /// The root's path.
-    package var root: String
+    var root: String
     /// When the report was made.
-    package var madeAt: Instant
+    var madeAt: Instant
     /// The manifests that the root remembers.
-    package var manifests: [RememberedManifest] = []
+    var manifests: [RememberedManifest] = []
     /// The counts of all files.
-    package private(set) var totals = TreeTotals(listing: mostListed)
+    private(set) var totals = TreeTotals(listing: mostListed)
     /// How the files divide by area, freshness and proof.
-    package private(set) var shares = FileShares()
+    private(set) var shares = FileShares()
     /// The hosts from which the files came.
-    package private(set) var hosts = HostBook()
+    private(set) var hosts = HostBook()
     /// The first files, in the order of their paths' bytes.
-    package private(set) var files: [StoredFile] = []
+    private(set) var files: [StoredFile] = []
     /// The number of files that are not in `files`.
-    package private(set) var moreFiles = 0
+    private(set) var moreFiles = 0
     /// The last runs that had something to do, the newest first.
-    package var runs: [PastRun] = []
+    var runs: [PastRun] = []
     /// The last run that has a log, with the contents of the log. `nil` means that no run has one.
-    package private(set) var lastRun: LoggedRun?
+    private(set) var lastRun: LoggedRun?
 
     /// A run with the contents of its log.
-    package struct LoggedRun: Sendable {
+    struct LoggedRun: Sendable {
         /// The run.
-        package let run: PastRun
+        let run: PastRun
         /// The failures of the run, by their causes.
-        package fileprivate(set) var failures = FailureCauses(listing: mostListed)
+        fileprivate(set) var failures = FailureCauses(listing: mostListed)
         /// Failed requests of decisions that did not fail in the end, by their causes.
-        package fileprivate(set) var passing = FailureCauses(listing: mostListed)
+        fileprivate(set) var passing = FailureCauses(listing: mostListed)
         /// The transfers of the run.
-        package fileprivate(set) var transfers = TransferLog()
+        fileprivate(set) var transfers = TransferLog()
         /// The number of decisions in the run's log.
         fileprivate(set) var decisions = 0
 
         /// The milliseconds that the run took. 0 means that the run has no recorded end.
-        package var length: Int64 {
+        var length: Int64 {
             guard let seconds = run.summary?.seconds, seconds.isFinite, seconds > 0 else {
                 return 0
             }
@@ -61,7 +63,7 @@ package struct TreeReport: Sendable {
     }
 
     /// Whether the report has no files and no runs.
-    package var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
+    var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
     /// Adds a file. The caller adds files in the order of their paths.
     mutating func add(_ file: StoredFile) {
@@ -97,9 +99,9 @@ package struct TreeReport: Sendable {
 }
 
 /// The counts of a tree's files, and the files that need attention.
-package struct TreeTotals: Sendable, Hashable {
+struct TreeTotals: Sendable, Hashable {
     /// Why files need attention, in the order of importance.
-    package enum Attention: String, Sendable, Hashable, CaseIterable {
+    enum Attention: String, Sendable, Hashable, CaseIterable {
         /// The last run failed to bring the file up to date.
         case failed
         case conflict, obstructed, changed, untracked = "stranger", missing
@@ -109,42 +111,42 @@ package struct TreeTotals: Sendable, Hashable {
     }
 
     /// The files that need attention for one reason.
-    package struct Group: Sendable, Hashable {
+    struct Group: Sendable, Hashable {
         /// The number of files that need attention for this reason.
-        package var count = 0
+        var count = 0
         /// The targets of the first of these files.
-        package var targets: [Target] = []
+        var targets: [Target] = []
         /// The number of these files whose targets are not in `targets`.
-        package var more: Int { count - targets.count }
+        var more: Int { count - targets.count }
     }
 
     /// The number of files that are there, without conflict copies.
-    package private(set) var files = 0
+    private(set) var files = 0
     /// The bytes of the files that are there.
-    package private(set) var bytes: Int64 = 0
+    private(set) var bytes: Int64 = 0
     /// The number of files that the next sync asks about.
-    package private(set) var due = 0
+    private(set) var due = 0
     /// The number of unfinished downloads.
-    package private(set) var parts = 0
+    private(set) var parts = 0
     /// The number of bytes in unfinished downloads.
-    package private(set) var partBytes: Int64 = 0
+    private(set) var partBytes: Int64 = 0
     /// The number of files in each state.
-    package private(set) var counts: [StoredFile.State: Int] = [:]
+    private(set) var counts: [StoredFile.State: Int] = [:]
     /// The number of files that no manifest wants any more.
-    package private(set) var orphans = 0
+    private(set) var orphans = 0
     /// The files that need attention, by reason.
-    package private(set) var groups: [Attention: Group] = [:]
+    private(set) var groups: [Attention: Group] = [:]
     /// The greatest number of files that a group lists.
     private let mostListed: Int
 
     /// Creates totals of no files. Each group lists at most `mostListed` files.
-    package init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+    init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
     /// Counts a file.
     ///
     /// - Parameter outcome: how the last run ended for the file, if it failed the file or left it
     ///   stale.
-    package mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
+    mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
         // A conflict copy is not at a target.
         if let size = file.size, file.state != .conflict {
@@ -194,13 +196,13 @@ extension TreeTotals.Attention {
 }
 
 /// How the files that are there divide: by area, by freshness, and by what vouches for them.
-package struct FileShares: Sendable, Hashable {
+struct FileShares: Sendable, Hashable {
     /// A number of files and their bytes.
-    package struct Share: Sendable, Hashable {
+    struct Share: Sendable, Hashable {
         /// The number of files.
-        package var files = 0
+        var files = 0
         /// The bytes of the files.
-        package var bytes: Int64 = 0
+        var bytes: Int64 = 0
 
         /// Counts a file.
         mutating func add(_ size: Int64) {
@@ -210,7 +212,7 @@ package struct FileShares: Sendable, Hashable {
     }
 
     /// How fresh files are, the freshest first.
-    package enum Age: String, Sendable, Hashable, CaseIterable {
+    enum Age: String, Sendable, Hashable, CaseIterable {
         /// No server needs to be asked, because the file is pinned or never refreshed.
         case settled
         /// Fresh until a known time.
@@ -222,15 +224,15 @@ package struct FileShares: Sendable, Hashable {
     }
 
     /// The files of each area.
-    package private(set) var areas: [Area: Share] = [:]
+    private(set) var areas: [Area: Share] = [:]
     /// The files of each freshness.
-    package private(set) var ages: [Age: Share] = [:]
+    private(set) var ages: [Age: Share] = [:]
     /// The files by what proves the bytes that mirror put there.
-    package private(set) var proofs: [Verification: Share] = [:]
+    private(set) var proofs: [Verification: Share] = [:]
     /// When the next file ceases to be fresh. `nil` means that none does at a known time.
-    package private(set) var nextDue: Instant?
+    private(set) var nextDue: Instant?
     /// The oldest of the last confirmations, among files that mirror asks for again.
-    package private(set) var oldestConfirmation: Instant?
+    private(set) var oldestConfirmation: Instant?
 
     /// Creates shares of no files.
     init() {}

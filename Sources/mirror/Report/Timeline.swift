@@ -1,17 +1,19 @@
+import MirrorKit
+
 /// The transfers of a run, from which mirror makes a timeline and a throughput.
-package struct TransferLog: Sendable {
+struct TransferLog: Sendable {
     /// The transfers, each with the position of its host in `hosts`.
     private(set) var entries: [(host: Int, bar: Timeline.Bar)] = []
     private(set) var hosts: [String] = []
     private var numbers: [String: Int] = [:]
     /// The number of transfers without recorded times.
-    package private(set) var untimed = 0
+    private(set) var untimed = 0
 
     /// Creates a log without transfers.
     init() {}
 
     /// Whether no transfer has recorded times.
-    package var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { entries.isEmpty }
 
     /// Adds a decision of the run. A decision that needed no transfer changes nothing.
     mutating func add(_ decision: PastDecision) {
@@ -35,7 +37,7 @@ package struct TransferLog: Sendable {
     var length: Int64 { entries.reduce(1) { max($0, $1.bar.ended) } }
 
     /// Returns the timeline of a run that took this many milliseconds, or longer if a transfer did.
-    package func timeline(lasting milliseconds: Int64) -> Timeline {
+    func timeline(lasting milliseconds: Int64) -> Timeline {
         let length = max(milliseconds, self.length)
         var lanes: [Int: Timeline.Lane] = [:]
         var order: [Int] = []
@@ -57,7 +59,7 @@ package struct TransferLog: Sendable {
 
 extension TransferLog {
     /// Returns the transfers that took longest, the longest first, each with its host.
-    package func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
+    func longest(_ count: Int) -> [(host: String, bar: Timeline.Bar)] {
         let longest = entries.sorted {
             let (one, other) = ($0.bar, $1.bar)
             let (left, right) = (one.ended - one.began, other.ended - other.began)
@@ -71,36 +73,36 @@ extension TransferLog {
 ///
 /// The number of bars does not grow with the number of transfers. Transfers that are too short and
 /// too close to be drawn apart share one bar.
-package struct Timeline: Sendable, Hashable {
+struct Timeline: Sendable, Hashable {
     /// A bar of the timeline: one transfer, or several short ones after each other.
-    package struct Bar: Sendable, Hashable {
+    struct Bar: Sendable, Hashable {
         /// When the bar begins, in milliseconds from the beginning of the run's work.
-        package var began: Int64
+        var began: Int64
         /// When the bar ends, in milliseconds from the beginning of the run's work.
         /// Not before `began`.
-        package var ended: Int64
+        var ended: Int64
         /// The number of transfers that the bar stands for.
-        package var transfers = 1
+        var transfers = 1
         /// The number of the bar's transfers that failed.
-        package var failed = 0
+        var failed = 0
         /// Body bytes that arrived.
-        package var bytes: Int64
+        var bytes: Int64
         /// The first transfer's target.
-        package var target: Target
+        var target: Target
     }
 
     /// The bars of one host, in rows. The bars of a row do not overlap.
-    package struct Lane: Sendable, Hashable {
+    struct Lane: Sendable, Hashable {
         /// The host's scheme, name and port.
-        package var host: String
+        var host: String
         /// The rows. Each row has its bars in the order of time.
-        package var rows: [[Bar]] = []
+        var rows: [[Bar]] = []
         /// The number of the host's transfers.
-        package var transfers = 0
+        var transfers = 0
         /// The number of the host's transfers that failed.
-        package var failed = 0
+        var failed = 0
         /// Body bytes that arrived.
-        package var bytes: Int64 = 0
+        var bytes: Int64 = 0
         /// The milliseconds that all transfers of the host took together.
         var weight: Int64 = 0
     }
@@ -113,13 +115,13 @@ package struct Timeline: Sendable, Hashable {
     static let steps: Int64 = 600
 
     /// The whole time in milliseconds, at least 1.
-    package let length: Int64
+    let length: Int64
     /// The lanes. The host whose transfer began first comes first.
-    package let lanes: [Lane]
+    let lanes: [Lane]
     /// The number of hosts that have no lane.
-    package let hostsLeftOut: Int
+    let hostsLeftOut: Int
     /// The number of all transfers.
-    package let transfers: Int
+    let transfers: Int
 }
 
 extension Timeline.Lane {
@@ -171,27 +173,27 @@ extension Timeline.Lane {
 /// The rate at which bytes arrived, over the time of a run.
 ///
 /// The bytes of a transfer count as spread evenly from its beginning to its end.
-package struct Throughput: Sendable, Hashable {
+struct Throughput: Sendable, Hashable {
     /// The greatest number of buckets: equal parts of the run's time.
     static let mostBuckets: Int64 = 120
 
     /// The length of a bucket in milliseconds, at least 1.
-    package let bucketLength: Int64
+    let bucketLength: Int64
     /// Bytes a second in each bucket.
-    package let rates: [Int64]
+    let rates: [Int64]
     /// The number of all bytes.
     let bytes: Int64
     /// The whole time in milliseconds, at least 1.
-    package let length: Int64
+    let length: Int64
 
     /// The greatest rate in bytes a second.
-    package var peak: Int64 { rates.max() ?? 0 }
+    var peak: Int64 { rates.max() ?? 0 }
 
     /// The mean rate over the whole time, in bytes a second.
-    package var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
+    var mean: Int64 { Int64(clamping: Int(Double(bytes) * 1000 / Double(length))) }
 
     /// When the greatest rate was first reached, in milliseconds from the beginning.
-    package var peakTime: Int64 {
+    var peakTime: Int64 {
         Int64(rates.firstIndex(of: peak) ?? 0) * bucketLength
     }
 }
@@ -199,7 +201,7 @@ package struct Throughput: Sendable, Hashable {
 extension TransferLog {
     /// Returns the throughput of a run that took this many milliseconds, or longer if a transfer
     /// did.
-    package func throughput(lasting milliseconds: Int64) -> Throughput {
+    func throughput(lasting milliseconds: Int64) -> Throughput {
         let length = max(milliseconds, self.length)
         let width = max(1, (length + Throughput.mostBuckets - 1) / Throughput.mostBuckets)
         let count = Int((length + width - 1) / width)
@@ -225,15 +227,15 @@ extension TransferLog {
 }
 
 /// The marks of a time axis: at most five steps of a round length.
-package struct TimeAxis: Sendable, Hashable {
+struct TimeAxis: Sendable, Hashable {
     /// The whole time in milliseconds, at least 1.
-    package let length: Int64
+    let length: Int64
     /// The marks in milliseconds, from 0.
-    package let ticks: [Int64]
+    let ticks: [Int64]
     private let step: Int64
 
     /// Creates the axis for a whole time in milliseconds, at least 1.
-    package init(_ length: Int64) {
+    init(_ length: Int64) {
         let length = max(1, length)
         self.length = length
         step = TimeAxis.steps.first { length / $0 <= 5 } ?? (length / 5 / day + 1) * day
@@ -241,7 +243,7 @@ package struct TimeAxis: Sendable, Hashable {
     }
 
     /// Returns the text at a mark, in the unit of the step.
-    package func label(_ tick: Int64) -> String {
+    func label(_ tick: Int64) -> String {
         if tick == 0 { return "0" }
         if step < 1000 {
             return step % 100 == 0 && step >= 100

@@ -1,38 +1,40 @@
+import MirrorKit
+
 /// Facts about one host: the files that came from the host, and how the host answered.
-package struct HostFacts: Sendable, Hashable {
+struct HostFacts: Sendable, Hashable {
     /// The host's scheme, name and port, as sources name it.
-    package var host: String
+    var host: String
     /// The number of files of the tree that came from the host.
-    package var files = 0
+    var files = 0
     /// The bytes of the files that came from the host.
-    package var bytes: Int64 = 0
+    var bytes: Int64 = 0
     /// The files that came from the host, counted by the strength of their validators.
-    package var validators: [ValidatorStrength: Int] = [:]
+    var validators: [ValidatorStrength: Int] = [:]
     /// The number of the host's transfers in the logs of runs.
-    package var transfers = 0
+    var transfers = 0
     /// The number of transfers that continued a part.
-    package var resumed = 0
+    var resumed = 0
     /// The number of transfers that failed.
-    package var failed = 0
+    var failed = 0
     /// The number of requests that failed temporarily.
-    package var retries = 0
+    var retries = 0
     /// The number of body bytes that arrived.
-    package var received: Int64 = 0
+    var received: Int64 = 0
     /// Transfers, counted by what the host did with ranges.
     var ranges: [RangeSupport: Int] = [:]
     /// Transfers, counted by the version of HTTP.
-    package var versions: [HTTPVersion: Int] = [:]
+    var versions: [HTTPVersion: Int] = [:]
 
     /// Creates an entry for a host of which nothing is known.
     init(host: String) { self.host = host }
 
     /// Whether the host sends ranges. What it did counts more than what it says.
-    package var rangeSupport: RangeSupport {
+    var rangeSupport: RangeSupport {
         [RangeSupport.honoured, .refused, .offered].first { ranges[$0, default: 0] > 0 } ?? .unknown
     }
 
     /// Whether the host sent ranges for some files, and the whole of other files instead.
-    package var isDivided: Bool {
+    var isDivided: Bool {
         ranges[.honoured, default: 0] > 0 && ranges[.refused, default: 0] > 0
     }
 
@@ -59,32 +61,14 @@ package struct HostFacts: Sendable, Hashable {
     }
 }
 
-/// How exactly the validators of a version identify the version.
-package enum ValidatorStrength: String, Sendable, Hashable, CaseIterable {
-    /// One of the validators identifies every byte.
-    case strong
-    /// The validators differ between versions, but bytes of two responses may not be joined.
-    case weak
-    /// The server sent no validator.
-    case none
-}
-
-extension Validators {
-    /// How exactly the validators identify the version.
-    var strength: ValidatorStrength {
-        if strong != nil { return .strong }
-        return entityTag == nil && lastModified == nil ? .none : .weak
-    }
-}
-
 /// Facts about the hosts that files came from or that runs asked, for at most `mostHosts` hosts.
-package struct HostBook: Sendable, Hashable {
+struct HostBook: Sendable, Hashable {
     /// The greatest number of hosts with facts of their own.
-    package static let mostHosts = 1000
+    static let mostHosts = 1000
 
     private var facts: [String: HostFacts] = [:]
     /// The number of files and decisions of all hosts beyond `mostHosts`.
-    package private(set) var beyond = 0
+    private(set) var beyond = 0
 
     /// Creates a book without hosts.
     init() {}
@@ -110,7 +94,7 @@ package struct HostBook: Sendable, Hashable {
     }
 
     /// The hosts, those with the most bytes first.
-    package var hosts: [HostFacts] {
+    var hosts: [HostFacts] {
         facts.values.sorted { one, other in
             let (left, right) = (
                 one.bytes.addingSaturated(one.received), other.bytes.addingSaturated(other.received)
@@ -122,7 +106,7 @@ package struct HostBook: Sendable, Hashable {
 
 extension SourceKey {
     /// Returns scheme, name and port of a source as a log names it, without user name and path.
-    package static func host(of source: String) -> String {
+    static func host(of source: String) -> String {
         guard let scheme = source.firstRange(of: "://") else { return source }
         let authority = source[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
@@ -131,45 +115,45 @@ extension SourceKey {
 }
 
 /// Failures grouped by cause. Failures of one kind at one host have one cause.
-package struct FailureCauses: Sendable, Hashable {
+struct FailureCauses: Sendable, Hashable {
     /// What the failures of one group have in common.
-    package struct Cause: Sendable, Hashable {
+    struct Cause: Sendable, Hashable {
         /// The kind of failure.
-        package let code: FailureCode
+        let code: FailureCode
         /// The status that the server answered with. `nil` means that there was no response.
-        package let status: Int?
+        let status: Int?
         /// The host, without its scheme. Empty if the failures concern no host.
-        package let host: String
+        let host: String
         /// Whether the run still counts as successful, because the resources are optional.
-        package let isOptional: Bool
+        let isOptional: Bool
     }
 
     /// The failures of one cause.
-    package struct Group: Sendable, Hashable {
+    struct Group: Sendable, Hashable {
         /// The cause.
-        package let cause: Cause
+        let cause: Cause
         /// The first failure's target.
-        package let target: Target
+        let target: Target
         /// The first failure.
-        package let error: MirrorError
+        let error: MirrorError
         /// The number of failures in the group.
-        package var count = 0
+        var count = 0
         /// The targets of the first failures, in the order in which they failed.
-        package var targets: [Target] = []
+        var targets: [Target] = []
         /// The number of failures whose targets are not in `targets`.
-        package var more: Int { count - targets.count }
+        var more: Int { count - targets.count }
     }
 
     /// The groups, in the order of their first failures.
-    package private(set) var groups: [Group] = []
+    private(set) var groups: [Group] = []
     private var positions: [Cause: Int] = [:]
     private let mostListed: Int
 
     /// Creates a value without failures, which lists at most `mostListed` targets of each cause.
-    package init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+    init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
     /// Adds a failure.
-    package mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
+    mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
         let host = SourceKey.host(of: error.source ?? "")
         let cause = Cause(
             code: error.code, status: error.status,

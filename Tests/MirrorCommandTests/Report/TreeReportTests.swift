@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MirrorKit
+@testable import mirror
 
 /// What a report makes of files and decisions.
 @Suite struct TreeReportTests {
