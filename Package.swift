@@ -32,8 +32,8 @@ let package = Package(
         .systemLibrary(
             name: "CCompression",
             providers: [.apt(["zlib1g-dev", "liblzma-dev", "libzstd-dev"])]),
-        // The library, in one module: the compiler optimizes a download's way as a whole. `Model/` in it
-        // has the values and decisions, and compiles without the rest (`scripts/test`).
+        // The library, in one module, so that most declarations need no word about their visibility.
+        // `Model/` has the values and decisions, and compiles without the rest (`scripts/test`).
         .target(
             name: "MirrorKit",
             dependencies: [

@@ -179,6 +179,14 @@ public struct Secrets: Sendable {
     /// Grants no value to any origin.
     public init() {}
 
+    /// Grants values of this process, as the option `--env` does: `NAME`, or `NAME@ORIGIN`.
+    ///
+    /// Throws `MirrorError` with `usage` for a text of another form.
+    public init(granting texts: [String]) throws(MirrorError) {
+        self = .ofThisProcess(
+            grants: try texts.map { text throws(MirrorError) in try Grant(text) })
+    }
+
     /// Makes secrets from grants and from this process's values for them.
     ///
     /// The values come from the environment, and from `$CREDENTIALS_DIRECTORY` as systemd sets it

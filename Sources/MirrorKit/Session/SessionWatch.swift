@@ -5,6 +5,9 @@ extension MirrorSession {
     /// due, the file of a manifest changes, or `every` is over. After a failure that may pass, it
     /// begins sooner. Between runs the session holds no lock.
     ///
+    /// Read the events of each run: a run waits for their reader when it reports many kept files
+    /// (`RunOptions.reportsKept`).
+    ///
     /// A failed sync does not end the loop, unless it is the first one and no later sync can succeed.
     /// Then the loop throws `ManifestError`, or `MirrorError` with `usage`, `manifestInvalid`,
     /// `manifestUnreadable`, `rootUnusable` or `indexNewer`. Cancelling the task ends the loop, and

@@ -12,6 +12,34 @@ public struct TransferPermission: Sendable, Hashable {
     /// Creates a permission without conditions: transfers may always run.
     public init() {}
 
+    /// Reads a permission as the options `--window` and `--budget` have it.
+    ///
+    /// Throws `MirrorError` with `usage` for a text of another form.
+    ///
+    /// - Parameters:
+    ///   - windows: times of day, such as `01:00-06:00,12:00-13:00`. `nil` permits all.
+    ///   - budget: bytes and a period, such as `2GB/day`. `nil` means no limit.
+    public init(
+        windows: String?, budget: String? = nil, needsUnmeteredNetwork: Bool = false
+    ) throws(MirrorError) {
+        if let windows {
+            guard let read = DailyWindows(text: windows) else {
+                throw MirrorError(
+                    .usage,
+                    "\(Quoted(windows)) is no window; write HH:MM-HH:MM, with commas between.")
+            }
+            self.windows = read
+        }
+        if let budget {
+            guard let read = TransferBudget(text: budget) else {
+                throw MirrorError(
+                    .usage, "\(Quoted(budget)) is no budget; write 500MB/day or 2GB/month.")
+            }
+            self.budget = read
+        }
+        self.needsUnmeteredNetwork = needsUnmeteredNetwork
+    }
+
     /// Whether transfers may always run.
     public var isUnconditional: Bool { self == TransferPermission() }
 
