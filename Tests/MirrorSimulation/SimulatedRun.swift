@@ -2,7 +2,8 @@
 
 /// A run on the thread of transfers: the real state machine, over an index and a disk of the simulation.
 final class SimulatedRun {
-    let machine: RunMachine
+    private(set) lazy var machine = RunMachine(plan, rules: story.rules, in: self)
+    private let plan: Plan
     private let story: Story
     private let time: VirtualTime
     private let disk: SimulatedDisk
@@ -12,9 +13,6 @@ final class SimulatedRun {
     /// What other threads have told, and what transfers have.
     private var mailbox: [RunInput] = []
     private var news: [RunInput] = []
-    private var actions: [RunAction] = []
-    /// Whether the machine may have actions that the last turn left, as with `RunDriver`.
-    private var hasActionsLeft = false
     private var actedAt: Int64 = 0
     /// What was told, in order, and the summary.
     private(set) var told: [Event.Body] = []
@@ -37,7 +35,7 @@ final class SimulatedRun {
         self.disk = disk
         self.inbox = inbox
         time = story.time
-        machine = RunMachine(try story.plan(), rules: story.rules)
+        plan = try story.plan()
         disk.onEnd = { [unowned self] in post($0) }
     }
 
@@ -62,7 +60,7 @@ final class SimulatedRun {
 
     /// Milliseconds until something is to be done by itself.
     var timeToWait: Int64? {
-        if hasActionsLeft || !news.isEmpty || !mailbox.isEmpty { return 0 }
+        if !news.isEmpty || !mailbox.isEmpty { return 0 }
         guard !machine.isOver, let wait = machine.wait else { return nil }
         return max(0, actedAt.addingSaturated(wait) - time.now)
     }
@@ -70,7 +68,7 @@ final class SimulatedRun {
     private var moment: RunMoment { RunMoment(elapsed: time.now, time: time.clock.now()) }
 
     private func take(_ input: RunInput) {
-        guard !machine.isOver || hasActionsLeft else { return }
+        guard !machine.isOver else { return }
         switch input {
         case .pause(nil): isPaused = true
         case .resume(nil): isPaused = false
@@ -79,83 +77,86 @@ final class SimulatedRun {
         }
         actedAt = time.now
         machine.take(input, at: moment)
-        repeat {
-            machine.takeActions(into: &actions)
-            for action in actions { perform(action) }
-            hasActionsLeft = actions.contains { if case .submit = $0 { true } else { false } }
-        } while !actions.isEmpty && !hasActionsLeft
-        guard machine.isOver, !hasActionsLeft else { return }
+        guard machine.isOver else { return }
         overAt = time.now
         summary = machine.close(parts: machine.interrupted.map { _ in 0 }, at: time.now)
         time.tell("the run is over: \(summary.map { "\($0.outcomes)" } ?? "")")
         inbox.post { $0.stop() }
     }
+}
+
+extension SimulatedRun: RunSurroundings {
+    func tell(_ event: Event.Body, _ totals: RunTotals) { told.append(event) }
+
+    var hasPlannedRows: Bool { false }
+
+    func rows(of targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        targets.map { target in
+            story.row(of: target)
+                ?? plan.steps.position(of: target).flatMap { try? story.ownRow(at: $0) }
+        }
+    }
 
     /// A step of a set has its target before it begins, and takes it only once.
-    private func noteClaims(_ positions: [Int]) {
+    func claim(_ positions: [Int]) throws(MirrorError) -> [Int] {
         for position in positions {
             let releases = releases[position] ?? 0
             if claims[position] ?? 0 == releases { claims[position] = releases + 1 }
         }
+        return []
     }
 
-    private func noteDenied(_ submissions: [Submission]) {
+    func release(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
+        releases[position, default: 0] += 1
+    }
+
+    func submit(
+        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+    ) {
+        if isPaused { submittedWhilePaused.append(position) }
         // Another step of the same request may be urgent; its wish has the same number.
-        submittedWhileDenied += submissions.map(\.position).filter {
-            story.wish(of: story.roles[$0].role).map { !Story.isUrgent($0) } ?? true
+        if isDenied, story.wish(of: story.roles[position].role).map({ !Story.isUrgent($0) }) ?? true
+        {
+            submittedWhileDenied.append(position)
         }
+        if let job = try? story.job(at: position) { engine?.submit(job) }
     }
 
-    private func claim(_ action: RunAction) {
-        switch action {
-        case .claim(let wishes):
-            noteClaims(wishes.map(\.position))
-            let rows = wishes.map { KnownRow($0.position, try? story.ownRow(at: $0.position)) }
-            machine.take(.claimed(rows), at: moment)
-        case .claimSet(let number, let positions):
-            noteClaims(positions)
-            machine.take(.setClaimed(number, positions), at: moment)
-        default: break
-        }
+    func pause(_ positions: [Int]) {
+        // They were submitted just before, and none has started yet.
+        submittedWhilePaused.removeAll(where: positions.contains)
+        for job in positions { engine?.pause(job) }
     }
 
-    private func perform(_ action: RunAction) {
-        switch action {
-        case .tell(let body): told.append(body)
-        case .read(let wishes):
-            let rows = wishes.map { KnownRow($0.position, story.row(of: $0.target)) }
-            machine.take(.found(rows), at: moment)
-        // A run that is over would never let go of a target.
-        case .claim, .claimSet: if !machine.isOver { claim(action) }
-        case .submit(let submissions):
-            if isPaused { submittedWhilePaused += submissions.map(\.position) }
-            if isDenied { noteDenied(submissions) }
-            for job in submissions.compactMap({ try? story.job(at: $0.position) }) {
-                engine?.submit(job)
-            }
-        case .name(let position, let body):
-            let target = Result { () throws(MirrorError) in machine.plan.steps.target(at: position)
-            }
-            machine.take(.named(position, body, target), at: moment)
-        case .promote(let position, let promotion):
-            if story.isAtomic { promotedAlone.append(position) }
-            disk.promote(position, promotion)
-        case .promoteSet(let set): disk.promote(set)
-        case .confirm(let position, let confirmed): disk.confirm(position, confirmed)
-        case .look(let position, _, _): machine.take(.confirmed(position, nil), at: moment)
-        case .remove(let position, _): disk.remove(position)
-        case .hurry: disk.hurry()
-        case .discard(let names): for name in names { try? disk.parts.discard(part: name) }
-        case .release(let position, _, _): releases[position, default: 0] += 1
-        case .pause(let positions):
-            // They were submitted by the actions before, and none has started yet.
-            submittedWhilePaused.removeAll(where: positions.contains)
-            for job in positions { engine?.pause(job) }
-        case .resume(let positions): for job in positions { engine?.resume(job) }
-        case .cancel(let positions, let discarding):
-            submittedWhileDenied.removeAll(where: positions.contains)
-            engine?.cancel(positions, discardingPart: discarding)
-        case .abandonPromotions: time.tell("the run does not wait for the disk")
-        }
+    func resume(_ positions: [Int]) { for job in positions { engine?.resume(job) } }
+
+    func cancel(_ positions: [Int], discardingParts: Bool) {
+        submittedWhileDenied.removeAll(where: positions.contains)
+        engine?.cancel(positions, discardingPart: discardingParts)
     }
+
+    func discard(parts names: [String]) {
+        for name in names { try? disk.parts.discard(part: name) }
+    }
+
+    func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
+        plan.steps.target(at: position)
+    }
+
+    func change(of target: Target, since stamp: FileStamp) -> MirrorError? { nil }
+
+    func promote(_ position: Int, _ promotion: Promotion) {
+        if story.isAtomic { promotedAlone.append(position) }
+        disk.promote(position, promotion)
+    }
+
+    func promote(_ set: SetContents) { disk.promote(set) }
+
+    func confirm(_ position: Int, _ confirmed: Confirmed) { disk.confirm(position, confirmed) }
+
+    func remove(_ position: Int, _ removal: Removal) { disk.remove(position) }
+
+    func hurry() { disk.hurry() }
+
+    func abandonPromotions() { time.tell("the run does not wait for the disk") }
 }

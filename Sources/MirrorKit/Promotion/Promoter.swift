@@ -99,7 +99,7 @@ final class Promoter: Sendable {
         var (reports, rest) = (PromotionReports(), [PromotionWork]())
         for work in works {
             if let set = unfinished.first(where: { $0.concerns(work) }) {
-                reports.add(work.failed(set.cause), for: work)
+                reports.add(work.failed(set.cause), of: work)
             } else {
                 rest.append(work)
             }
@@ -110,7 +110,7 @@ final class Promoter: Sendable {
 
     private func tell(_ works: [PromotionWork], _ error: MirrorError) {
         var reports = PromotionReports()
-        for work in works { reports.add(work.failed(error), for: work) }
+        for work in works { reports.add(work.failed(error), of: work) }
         reports.deliver()
     }
 
@@ -150,7 +150,7 @@ final class Promoter: Sendable {
         var promotion = SetPromotion(set, in: environment)
         do throws(PromotionError) {
             let result = try promotion.carryOut()
-            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            work.receiver.promoted([work], [.setEnded(work.number, result)])
         } catch {
             var cause = cause(of: error)
             let result: SetResult
@@ -160,7 +160,7 @@ final class Promoter: Sendable {
             } else {
                 result = set.refused(cause)
             }
-            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            work.receiver.promoted([work], [.setEnded(work.number, result)])
             refuseAll(cause, failing: [])
         }
     }

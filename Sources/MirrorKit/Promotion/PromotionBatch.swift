@@ -307,7 +307,7 @@ extension PromotionBatch {
             } catch {
                 failures[at] = error
                 told.insert(at)
-                works[at].receiver.promoted([works[at].failed(error)])
+                works[at].receiver.promoted([works[at]], [works[at].failed(error)])
             }
         }
     }
@@ -337,21 +337,23 @@ extension PromotionBatch {
         for at in works.indices {
             if let error = failures[at] {
                 if !told.contains(at) {
-                    reports.add(works[at].failed(error), for: works[at])
+                    reports.add(works[at].failed(error), of: works[at])
                 }
                 continue
             }
-            let end: PromotionEnd.Result
+            let number = works[at].number
+            let result: RunInput
             switch works[at].task {
             case .promote(let promotion):
                 let placed = staged[at]?.placed
                 let stamp = placed?.stamp ?? promotion.record.stamp
-                end = .promoted(promotion, .promoted(promotion, stamp, conflict: placed?.conflict))
+                result = .promoted(
+                    number, .promoted(promotion, stamp, conflict: placed?.conflict))
             case .promoteSet: continue
-            case .confirm: end = .confirmed
-            case .remove: end = .removed(nil)
+            case .confirm: result = .confirmed(number, nil)
+            case .remove: result = .removed(number, nil)
             }
-            reports.add(PromotionEnd(works[at].number, end), for: works[at])
+            reports.add(result, of: works[at])
         }
         reports.deliver()
     }

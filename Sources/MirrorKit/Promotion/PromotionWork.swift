@@ -29,58 +29,49 @@ struct PromotionWork: Sendable {
         return nil
     }
 
-    /// Returns the end of this work after an error.
-    func failed(_ error: MirrorError) -> PromotionEnd {
+    /// The files that the receiver has locked for this work.
+    var lockedTargets: [Target] {
         switch task {
-        case .promote(let promotion): PromotionEnd(number, .promoted(promotion, .failed(error)))
-        case .promoteSet(let set): PromotionEnd(number, .set(set, set.refused(error)))
-        case .confirm: PromotionEnd(number, .notConfirmed(error))
-        case .remove: PromotionEnd(number, .removed(error))
+        case .promote(let promotion):
+            [promotion.target, promotion.renamedOrphan].compactMap(\.self)
+        case .promoteSet(let set): set.targets
+        case .remove(let removal): [removal.target]
+        case .confirm: []
+        }
+    }
+
+    /// Returns the result of this work after an error.
+    func failed(_ error: MirrorError) -> RunInput {
+        switch task {
+        case .promote: .promoted(number, .failed(error))
+        case .promoteSet(let set): .setEnded(number, set.refused(error))
+        case .confirm: .confirmed(number, error)
+        case .remove: .removed(number, error)
         }
     }
 }
 
 /// Receives the results of works, on the promotion thread. An implementation must return quickly.
 protocol PromotionReceiver: AnyObject, Sendable {
-    /// Receives the ends of works. Everything that these works did is on the disk.
-    func promoted(_ ends: [PromotionEnd])
+    /// Receives works and their results. Everything that these works did is on the disk.
+    func promoted(_ works: [PromotionWork], _ results: [RunInput])
 }
 
-/// How a work of the promotion ended.
-struct PromotionEnd: Sendable {
-    enum Result: Sendable {
-        /// A promotion ended with this result.
-        case promoted(Promotion, PromotionResult)
-        case confirmed
-        indirect case notConfirmed(MirrorError)
-        indirect case removed(MirrorError?)
-        /// The promotion of a set ended with this result.
-        case set(SetContents, SetResult)
-    }
-
-    let number: Int
-    let result: Result
-
-    init(_ number: Int, _ result: Result) {
-        self.number = number
-        self.result = result
-    }
-}
-
-/// Collects the ends of works, and delivers them together to each receiver.
+/// Collects the results of works, and delivers them together to each receiver.
 struct PromotionReports {
-    private var reports: [(receiver: any PromotionReceiver, ends: [PromotionEnd])] = []
+    private var reports: [(works: [PromotionWork], results: [RunInput])] = []
 
-    mutating func add(_ end: PromotionEnd, for work: PromotionWork) {
-        if let last = reports.indices.last, reports[last].receiver === work.receiver {
-            reports[last].ends.append(end)
+    mutating func add(_ result: RunInput, of work: PromotionWork) {
+        if let last = reports.indices.last, reports[last].works[0].receiver === work.receiver {
+            reports[last].works.append(work)
+            reports[last].results.append(result)
         } else {
-            reports.append((work.receiver, [end]))
+            reports.append(([work], [result]))
         }
     }
 
     func deliver() {
-        for report in reports { report.receiver.promoted(report.ends) }
+        for report in reports { report.works[0].receiver.promoted(report.works, report.results) }
     }
 }
 

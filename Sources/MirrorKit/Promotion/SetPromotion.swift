@@ -377,5 +377,5 @@ extension DirectoryEntry {
 private final class Silence: PromotionReceiver {
     static let receiver = Silence()
 
-    func promoted(_ ends: [PromotionEnd]) {}
+    func promoted(_ works: [PromotionWork], _ results: [RunInput]) {}
 }

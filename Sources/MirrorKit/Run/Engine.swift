@@ -17,8 +17,7 @@ final class Engine: Sendable {
     private let configuration: Configuration
     private let loop = Mutex<TransferLoop?>(nil)
     let runs = RunRegister()
-    let claims = TargetClaims()
-    let leases: FileLeases
+    let locks: TargetLocks
 
     /// Opens the index of a root whose lock is held, and settles what an interrupted run left.
     ///
@@ -27,7 +26,7 @@ final class Engine: Sendable {
         root: RootDirectory, lock: RootLock, configuration: Configuration
     ) throws(MirrorError) {
         self.root = root
-        leases = .of(root)
+        locks = .of(root)
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
         let settled: Recovery.Settled
@@ -133,6 +132,9 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     /// The id of a step's download: the run's number and the step's position.
     static func id(of run: Int, position: Int) -> Int { run << 32 | position }
 
+    /// The position of a download's step in the plan of its run.
+    static func position(of id: Int) -> Int { id & 0xFFFF_FFFF }
+
     /// Begins the steps of a run, on the thread of transfers.
     func begin(_ run: RunDriver, on engine: TransferEngine) {
         runs[run.number] = run
@@ -141,7 +143,7 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
 
     func tell(_ download: Download, _ event: TransferEvent) {
         // A run that has ended without waiting for its downloads is not in `runs` any more.
-        runs[download.id >> 32]?.note(event, of: download.id & 0xFFFF_FFFF)
+        runs[download.id >> 32]?.note(event, of: RunRegister.position(of: download.id))
     }
 
     func takeTurn() {

@@ -238,9 +238,6 @@ final class Execution: Sendable {
         number = engine.runs.nextNumber()
     }
 
-    /// The leases of the root's files.
-    var leases: FileLeases { engine.leases }
-
     /// Executes the plan. Returns the summary, and the totals of the transfers.
     ///
     /// The call blocks the calling thread until the run is over. The session sends the summary as
@@ -263,7 +260,7 @@ final class Execution: Sendable {
     }
 
     /// Sends an input to the run; has no effect after the run's end.
-    func steer(_ input: RunInput) { mailbox.post(.input(input)) }
+    func steer(_ input: RunInput) { mailbox.post(.inputs([input])) }
 
     /// Makes an event of this run. The default time is now.
     func event(
@@ -273,8 +270,10 @@ final class Execution: Sendable {
     }
 
     /// Makes the download of a step.
-    func download(for submission: Submission, spending allowance: ByteAllowance?) -> Download {
-        let step = submission.step
+    func download(
+        for step: Step, at position: Int, storedMediaType: String?, keepsPart: Bool,
+        isUrgent: Bool, spending allowance: ByteAllowance?
+    ) -> Download {
         // Only an orphan's step has no resource, and such a step is a removal.
         guard let number = step.resource else {
             preconditionFailure("a transfer without a resource")
@@ -282,14 +281,14 @@ final class Execution: Sendable {
         let resource = plan.manifests[step.manifest].resources[number]
         let request = (credentials?.requests ?? prepared).request(for: resource)
         return Download(
-            id: RunRegister.id(of: self.number, position: submission.position),
+            id: RunRegister.id(of: self.number, position: position),
             target: step.target, sources: request.sources, postBody: request.body,
-            expectation: Expectation(of: resource, replacing: submission.storedMediaType),
+            expectation: Expectation(of: resource, replacing: storedMediaType),
             local: step.local, part: step.part,
             priority: resource.priority,
             isDecisive: options.failFast && !resource.isOptional,
-            keepsPart: submission.keepsPart, renew: credentials?.renewal, allowance: allowance,
-            isUrgent: submission.isUrgent)
+            keepsPart: keepsPart, renew: credentials?.renewal, allowance: allowance,
+            isUrgent: isUrgent)
     }
 }
 
@@ -297,18 +296,9 @@ extension Execution: PromotionReceiver {
     /// Reports durable promotions to the run, and wakes the readers that wait for promoted files.
     ///
     /// The readers are woken even if the run is over.
-    func promoted(_ ends: [PromotionEnd]) {
-        for at in ends.indices {
-            switch ends[at].result {
-            case .promoted(let promotion, _):
-                leases.releaseExclusive(promotion.target)
-                if let orphan = promotion.renamedOrphan { leases.releaseExclusive(orphan) }
-            case .set(let set, _): for target in set.targets { leases.releaseExclusive(target) }
-            case .removed: leases.releaseExclusive(plan.steps.target(at: ends[at].number))
-            case .confirmed, .notConfirmed: break
-            }
-        }
-        mailbox.post(.promoted(ends))
+    func promoted(_ works: [PromotionWork], _ results: [RunInput]) {
+        for work in works { engine.locks.unlock(work.lockedTargets) }
+        mailbox.post(.inputs(results))
     }
 }
 

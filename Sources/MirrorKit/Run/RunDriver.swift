@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Drives a run: passes inputs to its state machine and performs the machine's actions.
+/// Drives a run: passes inputs to its state machine, and does what the machine asks for.
 ///
 /// Only one thread uses the driver at a time. The thread that calls `run` begins and ends the run.
 /// The thread of transfers uses the driver while steps are under way. The driver makes no decision
@@ -10,19 +10,14 @@ final class RunDriver: @unchecked Sendable {
     // to the thread of transfers under a mutex, and the semaphore passes the driver back.
     private let execution: Execution
     private let plan: Plan
-    private let machine: RunMachine
+    private lazy var machine = RunMachine(
+        plan, rules: RunRules(execution.options, execution.configuration), in: self)
     /// The instant from which the run's deadline and the summary's seconds count.
     private let began: ContinuousClock.Instant
     /// When the run began.
     private let startedAt: Instant
-    /// When the driver last looked at the clock: before a turn, and after it read rows.
-    ///
-    /// So the inputs of one turn share a moment.
+    /// When the driver last looked at the clock. The inputs of one turn share a moment.
     private var moment: RunMoment
-    /// The actions that are being performed; the array keeps its memory for the next ones.
-    private var actions: [RunAction] = []
-    /// Whether the machine may still have actions that the last turn did not perform.
-    private var hasActionsLeft = false
     /// The number of the loop's turn in which the run last submitted transfers.
     private var begunAt = 0
     /// The events of transfers since the last turn, with the positions of their steps.
@@ -43,9 +38,12 @@ final class RunDriver: @unchecked Sendable {
     private var works: [PromotionWork] = []
     /// Whether the promoter must promote the works that it has, without waiting for more.
     private var hurries = false
-    /// Promotions that wait for the readers of their files.
-    private var promotions: PromotionQueue
-    private var claims: StepClaims
+    /// The mark of the state of the index in which the plan's rows are right.
+    ///
+    /// `nil` means that they were not right when the run began.
+    private var rowsMark: Int?
+    /// The names that no server may choose.
+    private var givenPaths: Set<String> = []
     private var log: DecisionLog
     /// Says whether transfers may run. `nil` if they always may.
     private var permission: PermissionWatch?
@@ -60,13 +58,9 @@ final class RunDriver: @unchecked Sendable {
     init(_ execution: Execution) {
         self.execution = execution
         plan = execution.plan
-        machine = RunMachine(
-            plan, rules: RunRules(execution.options, execution.configuration))
         began = execution.options.began ?? .now
         startedAt = SystemClock.now()
         moment = RunMoment(elapsed: 0, time: startedAt)
-        promotions = PromotionQueue(execution)
-        claims = StepClaims(execution)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
         lookAtClock()
     }
@@ -76,14 +70,14 @@ final class RunDriver: @unchecked Sendable {
 
     /// Runs the plan to its end; blocks the calling thread.
     func run() -> (Summary, RunTotals) {
-        claims.begin()
-        defer { claims.end() }
-        tell(.plan(PlanTotals(of: plan)))
+        rowsMark = engine.index.rows.beginRun(since: plan.rowsMark)
+        defer { engine.index.rows.endRun() }
+        tell(.plan(PlanTotals(of: plan)), machine.totals)
         // `prepare` may take a while.
         sendEvents()
         do {
             permission = try PermissionWatch(execution.options.permission, engine.index) {
-                [mailbox = execution.mailbox] in mailbox.post(.input(.tick))
+                [mailbox = execution.mailbox] in mailbox.post(.inputs([.tick]))
             }
             try prepare()
             lookAtClock()
@@ -115,11 +109,10 @@ final class RunDriver: @unchecked Sendable {
     }
 
     private func prepare() throws {
-        let options = execution.options
         firstDeferral = permission?.deferral(at: moment)
         var limits = RunLimits(execution, deferral: firstDeferral)
         if try limits.needsEvictions(in: engine.root) { take(.roomIsShort) }
-        try claims.prepare()
+        givenPaths = try readGivenPaths()
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
         try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
@@ -136,7 +129,7 @@ final class RunDriver: @unchecked Sendable {
             report.looks = report.looks || execution.isLookOld
             for _ in 0..<KeptReport.together {
                 switch report.next() {
-                case .kept(let done): if isTold { tell(.done(done)) }
+                case .kept(let done): if isTold { tell(.done(done), machine.totals) }
                 case .changed(let position, let error): take(.changed(position, error))
                 case nil: return
                 }
@@ -155,7 +148,9 @@ final class RunDriver: @unchecked Sendable {
         lookAtClock()
         sendEvents()
         submitWorks()
-        for case .isFree(_, let target) in execution.mailbox.close() { promotions.giveBack(target) }
+        for case .isLocked(let work, nil) in execution.mailbox.close() {
+            engine.locks.unlock(work.lockedTargets)
+        }
         permission?.close(at: moment)
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
@@ -196,11 +191,11 @@ extension RunDriver {
     func note(_ event: TransferEvent, of position: Int) { news.append((position, event)) }
 
     /// Whether no step is under way or will be.
-    var hasEndedSteps: Bool { !hasActionsLeft && (machine.isOver || machine.awaitsLook) }
+    var hasEndedSteps: Bool { machine.isOver || machine.awaitsLook }
 
     /// Milliseconds until the run needs a turn. `nil` means that only a message can cause a turn.
     var timeToWait: Int64? {
-        if hasActionsLeft || !news.isEmpty { return 0 }
+        if !news.isEmpty { return 0 }
         var wait = min(machine.wait ?? .max, permission?.wait(at: moment) ?? .max)
         if !events.isEmpty {
             wait = min(wait, eventsSince + Self.eventPatience - moment.elapsed)
@@ -209,7 +204,7 @@ extension RunDriver {
     }
 
     /// Whether the run submitted transfers in this turn of the loop, so that none has started yet.
-    private var hasJustBegunTransfers: Bool { hasActionsLeft && transfers?.iterations == begunAt }
+    private var hasJustBegunTransfers: Bool { transfers?.iterations == begunAt }
 
     /// Wakes the thread that waits for the end of the run's steps. That thread then uses the
     /// driver.
@@ -234,10 +229,6 @@ extension RunDriver {
     /// Milliseconds since `began`.
     private var elapsed: Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
-    private func submit(_ task: PromotionWork.Task, _ number: Int) {
-        works.append(PromotionWork(task: task, number: number, receiver: execution))
-    }
-
     /// Submits the works of a turn to the promoter.
     private func submitWorks() {
         if !works.isEmpty { engine.promoter.submit(works) }
@@ -258,9 +249,8 @@ extension RunDriver {
         let isDue = timeToWait == 0
         if messages.isEmpty, news.isEmpty, hasJustBegunTransfers { return }
         guard isDue || !messages.isEmpty else { return }
-        hasActionsLeft = false
         lookAtClock()
-        // The actions below may cause further events. These events wait for the next turn.
+        // The inputs below may cause further events. These events wait for the next turn.
         swap(&news, &current)
         for at in current.indices {
             // A body in memory is freed as soon as its event has been processed.
@@ -278,165 +268,217 @@ extension RunDriver {
 
     private func take(_ message: RunMessage) {
         switch message {
-        case .input(let input): take(input)
-        case .promoted(let ends): for end in ends { take(RunInput(end)) }
-        case .isFree(let number, let target):
-            let waiting = promotions.take(number, target, isOver: machine.isOver)
-            if let (work, attempts) = waiting { promote(work, holding: target, attempts: attempts) }
+        case .inputs(let inputs): for input in inputs { take(input) }
+        case .isLocked(let work, nil):
+            if machine.isOver {
+                engine.locks.unlock(work.lockedTargets)
+            } else {
+                works.append(work)
+            }
+        case .isLocked(let work, let error?):
+            if let set = work.set {
+                take(.setEnded(set.number, set.left(because: error)))
+            } else {
+                take(work.failed(error))
+            }
         }
     }
 
-    private func take(_ input: RunInput) {
-        machine.take(input, at: moment)
-        repeat {
-            machine.takeActions(into: &actions)
-            for action in actions { perform(action) }
-            // If transfers begin, their connections are opened before the next turn prepares more.
-            let begins = actions.contains { if case .submit = $0 { true } else { false } }
-            hasActionsLeft = begins
-            if begins { begunAt = transfers?.iterations ?? 0 }
-        } while !actions.isEmpty && !hasActionsLeft
-    }
+    private func take(_ input: RunInput) { machine.take(input, at: moment) }
+}
 
-    private func tell(_ body: Event.Body) {
+/// A message to a run from another thread.
+enum RunMessage: Sendable {
+    /// Inputs for the run's state machine.
+    case inputs([RunInput])
+    /// The files of a work are locked now, or an error keeps them from being locked.
+    case isLocked(PromotionWork, MirrorError?)
+}
+
+// MARK: What the run asks for
+
+extension RunDriver: RunSurroundings {
+    func tell(_ body: Event.Body, _ totals: RunTotals) {
         log.note(body)
         // The queue may have taken the array's storage, so the array gets new storage.
         if events.isEmpty {
             events.reserveCapacity(Self.mostEvents)
             eventsSince = moment.elapsed
         }
-        events.append(execution.event(body, at: moment.time, totals: machine.totals))
+        events.append(execution.event(body, at: moment.time, totals: totals))
         if events.count >= Self.mostEvents { sendEvents() }
     }
-}
 
-extension RunInput {
-    /// The input that reports the end of a promotion.
-    fileprivate init(_ end: PromotionEnd) {
-        switch end.result {
-        case .promoted(_, let result): self = .promoted(end.number, result)
-        case .confirmed: self = .confirmed(end.number, nil)
-        case .notConfirmed(let error): self = .confirmed(end.number, error)
-        case .removed(let error): self = .removed(end.number, error)
-        case .set(let set, let result): self = .setEnded(set.number, result)
-        }
+    var hasPlannedRows: Bool { engine.index.rows.areThose(of: rowsMark) }
+
+    func rows(of targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        try engine.index.records(for: targets)
     }
+
+    func change(of target: Target, since stamp: FileStamp) -> MirrorError? {
+        var files = StatCursor(engine.root)
+        return files.change(of: target, since: stamp)
+    }
+
+    func discard(parts: [String]) {
+        // A part that stays only takes up disk space, and the next run tries again.
+        for name in parts { try? engine.parts.discard(part: name) }
+    }
+
+    func claim(_ positions: [Int]) throws(MirrorError) -> [Int] {
+        let wanted = positions.map { (target: plan.steps.target(at: $0), step: id(of: $0)) }
+        for set in engine.unfinished where wanted.contains(where: { set.contains($0.target) }) {
+            throw set.cause
+        }
+        let occupied = engine.locks.claim(wanted, waiting: execution.mailbox)
+        let targets = occupied.map { plan.steps.target(at: $0) }
+        if let held = engine.locks.first(of: targets, under: execution.heldByCaller) {
+            throw .heldByCaller(held)
+        }
+        return occupied
+    }
+
+    func release(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
+        engine.locks.release(plan.steps.target(at: position), by: id(of: position), end)
+    }
+
+    /// The id of a step's download, and of its claims.
+    private func id(of position: Int) -> Int { RunRegister.id(of: number, position: position) }
 }
 
-// MARK: Actions
+// MARK: Transfers and promotions
 
 extension RunDriver {
-    private func perform(_ action: RunAction) {
-        switch action {
-        case .tell(let body): tell(body)
-        case .read(let wishes): read(wishes, RunInput.found)
-        case .claim(let wishes): claim(wishes)
-        case .claimSet(let number, let positions): claim(number, positions)
-        case .submit(let submissions):
-            for submission in submissions {
-                transfers?.submit(
-                    execution.download(for: submission, spending: permission?.allowance))
-            }
-        case .name(let position, let body):
-            let target = Result { () throws(MirrorError) in try claims.name(position, body) }
-            machine.take(.named(position, body, target), at: moment)
-        case .promote(let position, let promotion):
-            promote(.file(promotion, position))
-        case .promoteSet(let set): promote(.set(set))
-        case .confirm(let position, let confirmed): submit(.confirm(confirmed), position)
-        case .look(let position, let target, let stamp):
-            var files = StatCursor(engine.root)
-            machine.take(.confirmed(position, files.change(of: target, since: stamp)), at: moment)
-        case .remove(let position, let removal): remove(position, removal)
-        case .hurry: hurries = true
-        case .discard(let parts):
-            // A part that stays only takes up disk space, and the next run tries again.
-            for name in parts { try? engine.parts.discard(part: name) }
-        case .release(let position, let target, let end): claims.release(position, target, end)
-        case .pause(let positions): for at in positions { transfers?.pause(download(at: at)) }
-        case .resume(let positions): for at in positions { transfers?.resume(download(at: at)) }
-        case .cancel(let positions, let discarding):
-            transfers?.cancel(positions.map(download), discardingPart: discarding)
-        case .abandonPromotions: engine.promoter.abandonAtStop()
-        }
+    func submit(
+        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+    ) {
+        guard let transfers else { return }
+        begunAt = transfers.iterations
+        transfers.submit(
+            execution.download(
+                for: step, at: position, storedMediaType: storedMediaType, keepsPart: keepsPart,
+                isUrgent: isUrgent, spending: permission?.allowance))
+    }
+
+    func pause(_ positions: [Int]) { for at in positions { transfers?.pause(id(of: at)) } }
+
+    func resume(_ positions: [Int]) { for at in positions { transfers?.resume(id(of: at)) } }
+
+    func cancel(_ positions: [Int], discardingParts: Bool) {
+        transfers?.cancel(positions.map(id), discardingPart: discardingParts)
+    }
+
+    func promote(_ position: Int, _ promotion: Promotion) { lock(.promote(promotion), position) }
+
+    func promote(_ set: SetContents) { lock(.promoteSet(set), set.number) }
+
+    func confirm(_ position: Int, _ confirmed: Confirmed) {
+        works.append(
+            PromotionWork(task: .confirm(confirmed), number: position, receiver: execution))
     }
 
     /// Removes a file, unless a reader has it. Then the file stays, and the next run removes it.
-    private func remove(_ position: Int, _ removal: Removal) {
-        guard execution.leases.acquireExclusiveIfFree(removal.target) else {
-            return machine.take(.removed(position, .inUse(removal.target)), at: moment)
-        }
-        submit(.remove(removal), position)
-    }
-
-    /// Promotes a file or a set once it has no reader. Fails if a file is in use all the time.
-    private func promote(
-        _ work: PromotionQueue.Work, holding held: Target? = nil, attempts: Int = 0
-    ) {
-        switch (promotions.turn(of: work, holding: held, attempts: attempts), work) {
-        case (.begins, .file(let promotion, let position)): submit(.promote(promotion), position)
-        case (.begins, .set(let set)): submit(.promoteSet(set), set.number)
-        case (.waits, _): break
-        case (.neverComes(let error), .file(_, let position)):
-            machine.take(.promoted(position, .failed(error)), at: moment)
-        case (.neverComes(let error), .set(let set)):
-            machine.take(.setEnded(set.number, set.left(because: error)), at: moment)
+    func remove(_ position: Int, _ removal: Removal) {
+        if engine.locks.lockIfFree(removal.target) {
+            works.append(
+                PromotionWork(task: .remove(removal), number: position, receiver: execution))
+        } else {
+            execution.steer(.removed(position, .inUse(removal.target)))
         }
     }
 
-    /// Reads rows. `input` makes the machine's input of them.
-    private func read(_ wishes: [RowWish], _ input: ([KnownRow]) -> RunInput) {
-        do throws(MirrorError) {
-            let rows = try claims.rows(wishes)
-            lookAtClock()
-            machine.take(input(rows), at: moment)
-        } catch {
-            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
-        }
-    }
+    func hurry() { hurries = true }
 
-    private func claim(_ wishes: [RowWish]) {
-        // The run would never release a claim that it takes after its end.
-        if machine.isOver { return }
-        let answer = claims.claim(wishes)
-        for (position, cause) in answer.blocked {
-            machine.take(.unreadable([position], cause), at: moment)
-        }
-        if !answer.planned.isEmpty {
-            lookAtClock()
-            machine.take(.claimed(answer.planned), at: moment)
-        }
-        if !answer.unread.isEmpty { read(answer.unread, RunInput.claimed) }
-        if !answer.occupied.isEmpty { machine.take(.occupied(answer.occupied), at: moment) }
-    }
+    func abandonPromotions() { engine.promoter.abandonAtStop() }
 
-    /// Claims all targets of a set, or none if another run has one of them.
-    private func claim(_ number: Int, _ positions: [Int]) {
-        if machine.isOver { return }
-        let occupied = claims.claimTogether(positions)
-        machine.take(
-            occupied.isEmpty ? .setClaimed(number, positions) : .setOccupied(number, occupied),
-            at: moment)
-        let targets = occupied.map { plan.steps.target(at: $0) }
-        let held = execution.leases.first(of: targets, under: execution.heldByCaller)
-        guard let held else { return }
-        machine.take(.end(.error(.heldByCaller(held)), discardingParts: false), at: moment)
-    }
-
-    /// The id of a step's download.
-    private func download(at position: Int) -> Int {
-        RunRegister.id(of: execution.number, position: position)
+    /// Submits a promotion once its files have no reader. It fails if they are in use all the time.
+    private func lock(_ task: PromotionWork.Task, _ number: Int) {
+        let work = PromotionWork(task: task, number: number, receiver: execution)
+        let (locks, mailbox, targets) = (engine.locks, execution.mailbox, work.lockedTargets)
+        // The run's caller may read one of the files, and does not release it while it waits for
+        // the run.
+        if let read = locks.first(of: targets, under: execution.heldByCaller) {
+            mailbox.post(.isLocked(work, .heldByCaller(read)))
+            return
+        }
+        let isLocked = locks.lock(targets) { error in
+            if !mailbox.post(.isLocked(work, error)), error == nil { locks.unlock(targets) }
+        }
+        if isLocked { works.append(work) }
     }
 }
 
-/// A message to a run from another thread.
-enum RunMessage: Sendable {
-    /// An input for the run's state machine.
-    case input(RunInput)
-    /// The results of promotions, confirmations and removals.
-    case promoted([PromotionEnd])
-    /// A file has no reader any more, and the run has it exclusively.
+// MARK: Names that servers choose
+
+extension RunDriver {
+    /// Returns the folded paths of all targets of the run's manifests, and of the folders above.
     ///
-    /// The number selects the work in the `PromotionQueue` that waits for this file.
-    case isFree(Int, Target)
+    /// Returns an empty set if no server chooses a name. No server may choose one of these paths
+    /// for another resource, even if no file is there. Otherwise two resources of the next plan
+    /// would have one target, and that plan would be refused.
+    private func readGivenPaths() throws(MirrorError) -> Set<String> {
+        let isNeeded = plan.steps.notable.contains { position in
+            guard let (manifest, at) = plan.steps.request(at: position) else { return false }
+            return plan.manifests[manifest].resources.isNamedByServer(at: at)
+        }
+        if !isNeeded { return [] }
+        var paths: Set<String> = []
+        for manifest in plan.manifests {
+            for at in manifest.resources.indices {
+                var target: Target? = manifest.resources.target(at: at)
+                if manifest.resources.isNamedByServer(at: at) {
+                    // The name that a server chose in an earlier run.
+                    target = try engine.index.serverName(
+                        of: manifest.serverNameKey(of: manifest.resources[at]))
+                }
+                guard var path = target?.path[...] else { continue }
+                while paths.insert(CaseFolding.fold(String(path))).inserted,
+                    let slash = path.lastIndex(of: "/")
+                {
+                    path = path[..<slash]
+                }
+            }
+        }
+        return paths
+    }
+
+    /// A remembered name takes precedence over what the server suggests now. The index remembers a
+    /// new name when the file is there (`fixServerName`). Until then only the claim reserves the
+    /// name for this step.
+    func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
+        let step = plan.steps[position]
+        if let key = plan.serverNameKey(of: step),
+            let remembered = try engine.index.serverName(of: key)
+        {
+            try reserve(remembered, for: position, step)
+            return remembered
+        }
+        let target = try plan.targetNamed(by: body, for: step)
+        if target != step.target, givenPaths.contains(CaseFolding.fold(target.path)) {
+            throw MirrorError(taken: target, for: step.target)
+        }
+        try reserve(target, for: position, step)
+        return target
+    }
+
+    /// Claims a target that a server named. Throws `nameTaken` if a step or a file has the target.
+    private func reserve(
+        _ target: Target, for position: Int, _ step: Step
+    ) throws(MirrorError) {
+        if target == step.target { return }
+        var scan = StatCursor(engine.root)
+        guard engine.locks.claim(named: target, by: id(of: position)),
+            try scan.look(at: target) == .absent
+        else { throw MirrorError(taken: target, for: step.target) }
+    }
+}
+
+extension MirrorError {
+    /// The failure of a resource whose server chose a name that is not free.
+    fileprivate init(taken target: Target, for provisional: Target) {
+        self.init(
+            .nameTaken,
+            "\(target): the server suggests this name for the resource in \(provisional.folder)/, and it is taken. Give the resource a path with a name.",
+            target: provisional)
+    }
 }

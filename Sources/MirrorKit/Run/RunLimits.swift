@@ -136,7 +136,7 @@ struct RunLimits {
     private func postponedSteps() -> PositionSet {
         var postponed = PositionSet()
         if deferral == nil, options.paused.isEmpty { return postponed }
-        let sharing = RequestSharing(plan)
+        let sharing = RequestSharing(plan, AtomicSets(plan))
         for leader in sharing.leaders {
             let group = [leader] + (sharing.followers[leader] ?? [])
             if plan.deferral(of: group, deferral, aside: options.paused) != nil {

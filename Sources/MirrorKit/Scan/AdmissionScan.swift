@@ -313,7 +313,7 @@ extension Index {
         in area: Area, of root: RootDirectory, _ meter: ActivityMeter?,
         _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
-        let leases = FileLeases.of(root)
+        let locks = TargetLocks.of(root)
         meter?.begin(.looking)
         defer { meter?.end() }
         var scan = StatCursor(root)
@@ -331,7 +331,7 @@ extension Index {
             var file = CachedFile(
                 target: target, stamp: seen.stamp, lastUsed: max(seen.accessed, cursor.lastUse),
                 state: .idle)
-            if leases.isHeld(target) {
+            if locks.isInUse(target) {
                 file.state = .inUse
             } else if seen.stamp != row.stamp, !row.hasBytes(of: target, seen.stamp, in: root) {
                 file.state = .changed

@@ -105,15 +105,15 @@ final class RemovalBatch: PromotionReceiver {
     typealias Failure = (file: CachedFile, error: MirrorError)
 
     private let files: [CachedFile]
-    private let leases: FileLeases
+    private let locks: TargetLocks
     private let end: CheckedContinuation<[Failure], Never>
     private let tally: Mutex<(waiting: Int, failures: [Failure])>
 
     private init(
-        _ files: [CachedFile], leases: FileLeases, _ end: CheckedContinuation<[Failure], Never>
+        _ files: [CachedFile], locks: TargetLocks, _ end: CheckedContinuation<[Failure], Never>
     ) {
         self.files = files
-        self.leases = leases
+        self.locks = locks
         self.end = end
         tally = Mutex((files.count, []))
     }
@@ -124,7 +124,7 @@ final class RemovalBatch: PromotionReceiver {
     private func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {
-            if leases.acquireExclusiveIfFree(file.target) {
+            if locks.lockIfFree(file.target) {
                 let removal = Removal(target: file.target, stamp: file.stamp)
                 works.append(
                     PromotionWork(task: .remove(removal), number: number, receiver: self))
@@ -135,11 +135,10 @@ final class RemovalBatch: PromotionReceiver {
         return works
     }
 
-    func promoted(_ ends: [PromotionEnd]) {
-        for end in ends {
-            guard case .removed(let error) = end.result else { continue }
-            leases.releaseExclusive(files[end.number].target)
-            settle(files[end.number], error)
+    func promoted(_ works: [PromotionWork], _ results: [RunInput]) {
+        for case .removed(let number, let error) in results {
+            locks.unlock([files[number].target])
+            settle(files[number], error)
         }
     }
 
@@ -176,7 +175,7 @@ extension RemovalBatch {
         engine.index.rows.change()
         defer { engine.index.rows.change() }
         return await withCheckedContinuation { continuation in
-            let batch = RemovalBatch(files, leases: engine.leases, continuation)
+            let batch = RemovalBatch(files, locks: engine.locks, continuation)
             engine.promoter.submit(batch.begin())
             engine.promoter.hurry()
         }

@@ -36,9 +36,9 @@ package struct ConflictResolution: Sendable {
                     [ending.target]
                     + ([ending.restored].compactMap(\.self) + ending.removed).map(\.copy)
                 var held: [Target] = []
-                defer { for file in held { engine.leases.releaseExclusive(file) } }
+                defer { engine.locks.unlock(held) }
                 for file in files {
-                    guard engine.leases.acquireExclusiveIfFree(file) else {
+                    guard engine.locks.lockIfFree(file) else {
                         throw MirrorError.inUse(file)
                     }
                     held.append(file)

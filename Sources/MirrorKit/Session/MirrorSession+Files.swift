@@ -45,7 +45,7 @@ extension MirrorSession {
         _ body: (String) async throws -> Value
     ) async throws -> Value {
         guard let root = try await engine.rootIfThere() else { throw MirrorError.notThere(target) }
-        let lease = try await FileLeases.of(root).take(target)
+        let lease = try await TargetLocks.of(root).read(target)
         defer { lease.end() }
         let file = try await Offload.run {
             var scan = StatCursor(root)

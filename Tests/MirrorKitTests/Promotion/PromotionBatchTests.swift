@@ -22,12 +22,10 @@ import Testing
 
         init(expected: Int) { self.expected = expected }
 
-        func promoted(_ ends: [PromotionEnd]) {
-            let count = self.ends.withLock { known in
-                for end in ends {
-                    if case .promoted(_, let result) = end.result {
-                        known[end.number, default: []].append(result)
-                    }
+        func promoted(_ works: [PromotionWork], _ results: [RunInput]) {
+            let count = ends.withLock { known in
+                for case .promoted(let number, let result) in results {
+                    known[number, default: []].append(result)
                 }
                 return known.count
             }

@@ -85,8 +85,8 @@ final class PromotionTree: Sendable {
 
     /// Begins a promotion; the closure hears how it ended.
     func submit(_ promotion: Promotion, _ end: @escaping @Sendable (PromotionResult) -> Void) {
-        let listener = PromotionListener { ends in
-            for case .promoted(_, let result) in ends.map(\.result) { end(result) }
+        let listener = PromotionListener { results in
+            for case .promoted(_, let result) in results { end(result) }
         }
         promoter.submit([PromotionWork(task: .promote(promotion), number: 0, receiver: listener)])
     }
@@ -105,11 +105,9 @@ final class PromotionTree: Sendable {
     /// Confirms a row and waits for the end; nil when it was confirmed.
     func confirm(_ confirmed: Confirmed) async -> MirrorError? {
         await withCheckedContinuation { continuation in
-            let listener = PromotionListener { ends in
-                if case .notConfirmed(let error)? = ends.first?.result {
+            let listener = PromotionListener { results in
+                for case .confirmed(_, let error) in results {
                     continuation.resume(returning: error)
-                } else {
-                    continuation.resume(returning: nil)
                 }
             }
             promoter.submit([
@@ -123,8 +121,8 @@ final class PromotionTree: Sendable {
     func remove(_ path: String, stamp: FileStamp?) async throws -> MirrorError? {
         let removal = Removal(target: try Target(path), stamp: stamp)
         return await withCheckedContinuation { continuation in
-            let listener = PromotionListener { ends in
-                for case .removed(let error) in ends.map(\.result) {
+            let listener = PromotionListener { results in
+                for case .removed(_, let error) in results {
                     continuation.resume(returning: error)
                 }
             }
@@ -168,11 +166,11 @@ final class PromotionTree: Sendable {
 
 /// Hears how works of the promotion ended.
 final class PromotionListener: PromotionReceiver {
-    private let hear: @Sendable ([PromotionEnd]) -> Void
+    private let hear: @Sendable ([RunInput]) -> Void
 
-    init(_ hear: @escaping @Sendable ([PromotionEnd]) -> Void) { self.hear = hear }
+    init(_ hear: @escaping @Sendable ([RunInput]) -> Void) { self.hear = hear }
 
-    func promoted(_ ends: [PromotionEnd]) { hear(ends) }
+    func promoted(_ works: [PromotionWork], _ results: [RunInput]) { hear(results) }
 }
 
 extension PromotionResult {

@@ -111,8 +111,8 @@ import Testing
 
     private func promoteSet(_ path: String, on tree: PromotionTree) async -> SetResult? {
         await withCheckedContinuation { continuation in
-            let listener = PromotionListener { ends in
-                for case .set(_, let result) in ends.map(\.result) {
+            let listener = PromotionListener { results in
+                for case .setEnded(_, let result) in results {
                     continuation.resume(returning: result)
                 }
             }

@@ -102,8 +102,8 @@ struct SetGround {
         _ set: SetContents, on tree: PromotionTree, asOwner: Bool = false
     ) async -> SetResult {
         let result = await withCheckedContinuation { continuation in
-            let listener = PromotionListener { ends in
-                for case .set(_, let result) in ends.map(\.result) {
+            let listener = PromotionListener { results in
+                for case .setEnded(_, let result) in results {
                     continuation.resume(returning: result)
                 }
             }

@@ -14,7 +14,7 @@ import Testing
         var other = Resource(target: try Target("Caches/2"), url: url)
         try change(&other)
         let plan = try await session.plan(Manifest(name: "m", resources: [one, other]))
-        return RequestSharing(plan).leaders.count
+        return RequestSharing(plan, AtomicSets(plan)).leaders.count
     }
 
     @Test func theSameRequestIsMadeOnce() async throws {

@@ -63,7 +63,7 @@ import Testing
     /// The transfers before may have taken hours.
     @Test func aMissingFileFreesNoRoom() throws {
         var rig = try RunRig(fetching: ["a"], evicting: ["z"], sizes: ["a": 1])
-        rig.lost = ["z"]
+        rig.surroundings.lost = ["z"]
         rig.tell(.ready)
         rig.tell(
             .transfer(0, .ended(.failed(MirrorError(.connectFailed, "it is away"), TransferCost())))

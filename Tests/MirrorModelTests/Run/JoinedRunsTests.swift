@@ -30,6 +30,7 @@ private final class JoinedRuns {
         var waiters: [(run: Int, position: Int)] = []
     }
 
+    private var surroundings: [Surroundings] = []
     private var machines: [RunMachine] = []
     private var inboxes: [[RunInput]] = []
     private var claims: [Target: Claim] = [:]
@@ -41,14 +42,20 @@ private final class JoinedRuns {
     init(seed: UInt64) throws {
         random = SplitMix64(seed: seed)
         let names = (0..<10).map { "f\($0)" }
+        var plans: [(Plan, RunRules)] = []
         for run in 0..<3 {
             // Where all have one source, each set has one request.
             let rig = try RunRig(
                 fetching: Array(names.shuffled(using: &random).prefix(7)),
                 from: seed % 3 == 0 ? "one" : nil, isAtomic: run < 2 || seed % 2 == 0
             ) { $0.window = 2 }
-            machines.append(rig.machine)
+            plans.append((rig.machine.plan, rig.machine.steps.book.rules))
             inboxes.append([.ready])
+        }
+        for (run, (plan, rules)) in plans.enumerated() {
+            let surroundings = Surroundings(of: self, run, plan)
+            self.surroundings.append(surroundings)
+            machines.append(RunMachine(plan, rules: rules, in: surroundings))
         }
     }
 
@@ -84,88 +91,114 @@ private final class JoinedRuns {
 
     private func take(_ input: RunInput, _ run: Int) {
         machines[run].take(input, at: moment)
-        var actions: [RunAction] = []
-        machines[run].takeActions(into: &actions)
-        while !actions.isEmpty {
-            for action in actions { perform(action, run) }
-            machines[run].takeActions(into: &actions)
+        while machines[run].wait == 0, !machines[run].isOver {
+            machines[run].take(.tick, at: moment)
         }
     }
 
-    private func perform(_ action: RunAction, _ run: Int) {
-        let machine = machines[run]
-        switch action {
-        case .read(let wishes):
-            machine.take(.found(wishes.map { KnownRow($0.position, nil) }), at: moment)
-        case .claim(let wishes):
-            for position in wishes.map(\.position) {
-                let isFree = occupied([position], run).isEmpty
-                machine.take(
-                    isFree ? .claimed([KnownRow(position, nil)]) : .occupied([position]),
-                    at: moment)
-            }
-        case .claimSet(let number, let positions):
-            let others = occupied(positions, run)
-            machine.take(
-                others.isEmpty ? .setClaimed(number, positions) : .setOccupied(number, others),
-                at: moment)
-        case .release(let position, let target, let end):
-            guard claims[target]?.run == run, let claim = claims.removeValue(forKey: target)
-            else {
-                Issue.record("run \(run) let go what it does not have: \(position)")
-                return
-            }
-            for waiter in claim.waiters {
-                inboxes[waiter.run].append(.joined(waiter.position, end))
-            }
-        case .submit(let submissions):
-            for submission in submissions { inboxes[run].append(answer(to: submission.position)) }
-        case .promote(let position, let promotion):
-            let stamp = promotion.record.stamp
-            inboxes[run].append(.promoted(position, .promoted(promotion, stamp, conflict: nil)))
-        case .promoteSet(let set):
-            let files = set.promotions.map { member in
-                let stamp = member.promotion.record.stamp
-                return (
-                    member.position,
-                    PromotionResult.promoted(member.promotion, stamp, conflict: nil)
-                )
-            }
-            let promoted = SetResult.Promoted(
-                files: Dictionary(uniqueKeysWithValues: files), way: .rename)
-            inboxes[run].append(.setEnded(set.number, .promoted(promoted)))
-        case .confirm(let position, _): inboxes[run].append(.confirmed(position, nil))
-        case .look(let position, _, _): inboxes[run].append(.confirmed(position, nil))
-        case .remove(let position, _): inboxes[run].append(.removed(position, nil))
-        case .cancel(let positions, _):
-            for position in positions {
-                inboxes[run].append(
-                    .transfer(position, .ended(.cancelled(TransferCost(requests: 1)))))
-            }
-        case .tell, .name, .hurry, .discard, .pause, .resume, .abandonPromotions: break
-        }
-    }
+    fileprivate func post(_ input: RunInput, to run: Int) { inboxes[run].append(input) }
 
     /// Takes the targets of steps, or none where others have one; returns the steps of those.
-    private func occupied(_ positions: [Int], _ run: Int) -> [Int] {
-        let targets = machines[run].plan.steps
-        let others = positions.filter { (claims[targets.target(at: $0)]?.run ?? run) != run }
+    fileprivate func claim(_ positions: [Int], of plan: Plan, by run: Int) -> [Int] {
+        let others = positions.filter { (claims[plan.steps.target(at: $0)]?.run ?? run) != run }
         for position in others {
-            claims[targets.target(at: position)]?.waiters.append((run, position))
+            claims[plan.steps.target(at: position)]?.waiters.append((run, position))
         }
         if others.isEmpty {
-            for position in positions where claims[targets.target(at: position)] == nil {
-                claims[targets.target(at: position)] = Claim(run: run, position: position)
+            for position in positions where claims[plan.steps.target(at: position)] == nil {
+                claims[plan.steps.target(at: position)] = Claim(run: run, position: position)
             }
         }
         return others
     }
 
-    private func answer(to position: Int) -> RunInput {
+    fileprivate func release(
+        _ target: Target, by run: Int, _ end: Result<Event.Done, MirrorError>?
+    ) {
+        guard claims[target]?.run == run, let claim = claims.removeValue(forKey: target) else {
+            Issue.record("run \(run) let go what it does not have: \(target)")
+            return
+        }
+        for waiter in claim.waiters { post(.joined(waiter.position, end), to: waiter.run) }
+    }
+
+    fileprivate func answer(to position: Int) -> RunInput {
         if Int.random(in: 0..<20, using: &random) > 0, let received = try? RunRig.received() {
             return .transfer(position, received)
         }
         let lost = MirrorError(.connectionLost, "lost")
         return .transfer(position, .ended(.failed(lost, TransferCost(requests: 1))))
     }
+}
+
+/// An honest disk, and what the runs of a process share.
+private final class Surroundings: RunSurroundings {
+    private unowned let runs: JoinedRuns
+    private let run: Int
+    private let plan: Plan
+
+    init(of runs: JoinedRuns, _ run: Int, _ plan: Plan) {
+        (self.runs, self.run, self.plan) = (runs, run, plan)
+    }
+
+    let hasPlannedRows = false
+
+    func rows(of targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        targets.map { _ in nil }
+    }
+
+    func claim(_ positions: [Int]) throws(MirrorError) -> [Int] {
+        runs.claim(positions, of: plan, by: run)
+    }
+
+    func release(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
+        runs.release(plan.steps.target(at: position), by: run, end)
+    }
+
+    func submit(
+        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+    ) { runs.post(runs.answer(to: position), to: run) }
+
+    func cancel(_ positions: [Int], discardingParts: Bool) {
+        for position in positions {
+            runs.post(
+                .transfer(position, .ended(.cancelled(TransferCost(requests: 1)))), to: run)
+        }
+    }
+
+    func change(of target: Target, since stamp: FileStamp) -> MirrorError? { nil }
+
+    func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
+        plan.steps.target(at: position)
+    }
+
+    func promote(_ position: Int, _ promotion: Promotion) {
+        runs.post(.promoted(position, end(of: promotion)), to: run)
+    }
+
+    func promote(_ set: SetContents) {
+        let files = set.promotions.map { ($0.position, end(of: $0.promotion)) }
+        let promoted = SetResult.Promoted(
+            files: Dictionary(uniqueKeysWithValues: files), way: .rename)
+        runs.post(.setEnded(set.number, .promoted(promoted)), to: run)
+    }
+
+    private func end(of promotion: Promotion) -> PromotionResult {
+        .promoted(promotion, promotion.record.stamp, conflict: nil)
+    }
+
+    func confirm(_ position: Int, _ confirmed: Confirmed) {
+        runs.post(.confirmed(position, nil), to: run)
+    }
+
+    func remove(_ position: Int, _ removal: Removal) {
+        runs.post(.removed(position, nil), to: run)
+    }
+
+    func tell(_ event: Event.Body, _ totals: RunTotals) {}
+    func pause(_ positions: [Int]) {}
+    func resume(_ positions: [Int]) {}
+    func discard(parts: [String]) {}
+    func hurry() {}
+    func abandonPromotions() {}
 }

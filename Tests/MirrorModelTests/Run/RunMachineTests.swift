@@ -20,34 +20,20 @@ import Testing
         #expect(summary.exit == 0)
     }
 
-    /// Connections are made for them while the others take their targets.
+    /// Connections are made for them while the others are prepared.
     @Test func aFewTransfersGoAheadOfTheOthers() throws {
-        let machine = try RunRig(fetching: (0..<80).map { "f\($0)" }).machine
-        func asked(after input: RunInput) -> [[Int]] {
-            machine.take(input, at: RunMoment(elapsed: 0, time: Instant(seconds: 0)))
-            var actions: [RunAction] = []
-            machine.takeActions(into: &actions)
-            return actions.compactMap { action in
-                switch action {
-                case .claim(let wishes): wishes.map(\.position)
-                case .submit(let submissions): submissions.map { -$0.position }
-                default: nil
-                }
-            }
-        }
-        func claimed(_ positions: Range<Int>) -> RunInput {
-            .claimed(positions.map { KnownRow($0, nil) })
-        }
-        let submitted = { (positions: Range<Int>) in positions.map { -$0 } }
-        #expect(asked(after: .ready) == [Array(0..<32)])
-        #expect(asked(after: .tick) == [], "the others follow when these have their targets")
-        #expect(asked(after: claimed(0..<20)) == [submitted(0..<20)])
-        // Of the rest, one belongs to another run, and the next is blocked.
-        #expect(asked(after: claimed(20..<30)) == [submitted(20..<30)])
-        #expect(asked(after: .occupied([30])) == [])
-        let blocked = MirrorError(.conflict, "an earlier run left it in the middle")
-        #expect(asked(after: .unreadable([31], blocked)) == [Array(32..<80)])
-        #expect(asked(after: claimed(32..<80)) == [submitted(32..<80)])
+        let rig = try RunRig(fetching: (0..<80).map { "f\($0)" })
+        // One belongs to another run, and another is blocked.
+        rig.surroundings.occupied = [30]
+        rig.surroundings.blocked = [31]
+        let moment = RunMoment(elapsed: 0, time: Instant(seconds: 0))
+        rig.machine.take(.ready, at: moment)
+        #expect(rig.submitted == Array(0..<30))
+        #expect(rig.failed == ["f31"])
+        #expect(rig.machine.wait == 0)
+        rig.machine.take(.tick, at: moment)
+        #expect(rig.submitted == Array(0..<30) + Array(32..<80))
+        #expect(rig.machine.wait == nil)
     }
 
     private func keeping(
@@ -334,12 +320,12 @@ import Testing
         rig.tell(.ready)
         #expect(rig.machine.isOver)
         #expect(rig.failed.count == count)
-        #expect(rig.mostRead <= StepQueue.mostUnderWay + 1024)
+        #expect(rig.surroundings.mostRead <= StepQueue.mostUnderWay + 1024)
     }
 
     @Test func anUnreadableIndexFailsAndFreesTheTarget() throws {
         var rig = try RunRig(fetching: ["a"])
-        rig.isIndexBroken = true
+        rig.surroundings.isIndexBroken = true
         rig.tell(.ready)
         #expect(rig.failed == ["a"])
         #expect(rig.released == [0])

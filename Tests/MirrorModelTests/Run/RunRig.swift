@@ -2,18 +2,92 @@ import Testing
 
 @testable import MirrorKit
 
-/// A run's state machine over a plan of fetches and removals, with everything that it asked for.
-struct RunRig {
-    let machine: RunMachine
-    /// What is still to be done, but for what was read and taken.
-    var asked: [RunAction] = []
-    var time: Int64 = 0
+/// What a run asked for.
+enum RunCall {
+    case tell(Event.Body)
+    case submit(Int, keepsPart: Bool)
+    case pause([Int])
+    case resume([Int])
+    case cancel([Int], discardingParts: Bool)
+    case discard([String])
+    case promote(Int, Promotion)
+    case promoteSet(SetContents)
+    case confirm(Int)
+    case remove(Int)
+    case release(Int)
+    case hurry
+    case abandonPromotions
+}
+
+/// Notes what a run asks for. No target has a row, and each is free unless it is `occupied`.
+final class NotedSurroundings: RunSurroundings {
+    var asked: [RunCall] = []
     /// Files that are gone when they are looked at.
     var lost: Set<String> = []
     /// Whether no row can be read.
     var isIndexBroken = false
     /// The most rows that were to be read at one time.
     private(set) var mostRead = 0
+    /// The steps whose targets other runs have.
+    var occupied: Set<Int> = []
+    /// The steps whose targets no wait would free.
+    var blocked: Set<Int> = []
+
+    func tell(_ event: Event.Body, _ totals: RunTotals) { asked.append(.tell(event)) }
+
+    let hasPlannedRows = false
+
+    func rows(of targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        mostRead = max(mostRead, targets.count)
+        if isIndexBroken { throw MirrorError(.inputOutput, "the index cannot be read") }
+        return targets.map { _ in nil }
+    }
+
+    func claim(_ positions: [Int]) throws(MirrorError) -> [Int] {
+        if positions.contains(where: blocked.contains) {
+            throw MirrorError(.conflict, "an earlier run left it in the middle")
+        }
+        return positions.filter(occupied.contains)
+    }
+
+    func change(of target: Target, since stamp: FileStamp) -> MirrorError? {
+        lost.contains(target.name) ? .changedSincePlan(target, isGone: true) : nil
+    }
+
+    func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
+        throw MirrorError(.internalError, "no server names a file here")
+    }
+
+    func release(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
+        asked.append(.release(position))
+    }
+
+    func submit(
+        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+    ) { asked.append(.submit(position, keepsPart: keepsPart)) }
+
+    func pause(_ positions: [Int]) { asked.append(.pause(positions)) }
+    func resume(_ positions: [Int]) { asked.append(.resume(positions)) }
+    func cancel(_ positions: [Int], discardingParts: Bool) {
+        asked.append(.cancel(positions, discardingParts: discardingParts))
+    }
+    func discard(parts: [String]) { asked.append(.discard(parts)) }
+    func promote(_ position: Int, _ promotion: Promotion) {
+        asked.append(.promote(position, promotion))
+    }
+    func promote(_ set: SetContents) { asked.append(.promoteSet(set)) }
+    func confirm(_ position: Int, _ confirmed: Confirmed) { asked.append(.confirm(position)) }
+    func remove(_ position: Int, _ removal: Removal) { asked.append(.remove(position)) }
+    func hurry() { asked.append(.hurry) }
+    func abandonPromotions() { asked.append(.abandonPromotions) }
+}
+
+/// A run's state machine over a plan of fetches and removals, with everything that it asked for.
+struct RunRig {
+    let machine: RunMachine
+    let surroundings = NotedSurroundings()
+    var asked: [RunCall] { surroundings.asked }
+    var time: Int64 = 0
     let targets: [Target]
 
     /// A plan that fetches these targets of Caches, evicts others, and removes those orphans.
@@ -70,64 +144,20 @@ struct RunRig {
             root: "/r", manifests: [manifest], steps: steps,
             now: Instant(seconds: 0), orphansLeft: 0)
         plan.evictableFiles = evicted.count + strangers.count
-        machine = RunMachine(plan, rules: settings)
+        machine = RunMachine(plan, rules: settings, in: surroundings)
     }
 
     /// A run of a plan.
     init(_ plan: Plan, rules: RunRules = RunRules()) {
         targets = plan.steps.map(\.target)
-        machine = RunMachine(plan, rules: rules)
+        machine = RunMachine(plan, rules: rules, in: surroundings)
     }
 
-    /// Tells something, and that time goes by, as the thread of a run does; rows are not there, and
-    /// targets are free unless they are named.
+    /// Tells something, and that time goes by, as the thread of a run does.
     mutating func tell(_ input: RunInput, occupied: Set<Int> = []) {
-        act(on: input, occupied: occupied)
-        act(on: .tick, occupied: occupied)
-    }
-
-    private mutating func act(on input: RunInput, occupied: Set<Int>) {
+        surroundings.occupied = occupied
         machine.take(input, at: moment)
-        var actions: [RunAction] = []
-        machine.takeActions(into: &actions)
-        while !actions.isEmpty {
-            defer { machine.takeActions(into: &actions) }
-            mostRead = max(
-                mostRead,
-                actions.reduce(0) { sum, action in
-                    if case .read(let wishes) = action { sum + wishes.count } else { sum }
-                })
-            for action in actions {
-                switch action {
-                case .read(let wishes):
-                    machine.take(.found(wishes.map { KnownRow($0.position, nil) }), at: moment)
-                case .claim(let wishes):
-                    let positions = wishes.map(\.position)
-                    let free = positions.filter { !occupied.contains($0) }
-                    let others = positions.filter(occupied.contains)
-                    if isIndexBroken {
-                        let error = MirrorError(.inputOutput, "the index cannot be read")
-                        machine.take(.unreadable(free, error), at: moment)
-                        continue
-                    }
-                    machine.take(.claimed(free.map { KnownRow($0, nil) }), at: moment)
-                    machine.take(.occupied(others), at: moment)
-                case .claimSet(let number, let positions):
-                    let others = positions.filter(occupied.contains)
-                    machine.take(
-                        others.isEmpty
-                            ? .setClaimed(number, positions) : .setOccupied(number, others),
-                        at: moment)
-                case .look(let position, let target, _):
-                    let isLost = lost.contains(target.name)
-                    machine.take(
-                        .confirmed(
-                            position, isLost ? .changedSincePlan(target, isGone: true) : nil),
-                        at: moment)
-                default: asked.append(action)
-                }
-            }
-        }
+        repeat { machine.take(.tick, at: moment) } while machine.wait == 0 && !machine.isOver
     }
 
     private var moment: RunMoment { RunMoment(elapsed: time, time: Instant(seconds: 0)) }
@@ -187,9 +217,7 @@ struct RunRig {
 
     /// The steps whose transfers were handed to the loop.
     var submitted: [Int] {
-        asked.flatMap { action -> [Int] in
-            if case .submit(let submissions) = action { submissions.map(\.position) } else { [] }
-        }
+        asked.compactMap { if case .submit(let position, _) = $0 { position } else { nil } }
     }
 
     /// The steps whose transfers were to end.
@@ -230,12 +258,12 @@ struct RunRig {
 
     /// The steps whose files were to be removed.
     var removing: [Int] {
-        asked.compactMap { if case .remove(let position, _) = $0 { position } else { nil } }
+        asked.compactMap { if case .remove(let position) = $0 { position } else { nil } }
     }
 
     /// The steps whose targets were let go, and how.
     var released: [Int] {
-        asked.compactMap { if case .release(let position, _, _) = $0 { position } else { nil } }
+        asked.compactMap { if case .release(let position) = $0 { position } else { nil } }
     }
 
     /// The numbers of the run.

@@ -181,10 +181,12 @@ public struct StepList: Sendable {
         return (entry.manifest, resource, tables[entry.manifest].expectedSize(at: resource))
     }
 
-    /// Returns what the plan knows of the row of a step's target. A plain fetch has no row.
-    func plannedRow(at position: Int, of step: Step) -> PlannedRow {
-        if entries[position].kind == .fetch { return .none }
-        return step.decision.row.map { .row($0) } ?? .unread
+    /// Returns the row of a step's target when the plan was made. A plain fetch has no row.
+    ///
+    /// Returns nil if the plan does not know the row.
+    func plannedRow(at position: Int, of step: Step) -> IndexRecord?? {
+        if entries[position].kind == .fetch { return .some(nil) }
+        return step.decision.row.map { .some($0) }
     }
 
     /// Returns the area of a resource's target without building the target.

@@ -258,11 +258,6 @@ final class SetContents: Sendable {
         promotions.map(\.promotion.target) + removals.map(\.removal.target)
     }
 
-    /// How often a set waits for files that are read, before it is left to the next run.
-    ///
-    /// Without a limit the set would wait for ever for a file that always has a reader.
-    static let mostAttempts = 1000
-
     /// Returns the result of a promotion that one file, the error's target, kept from beginning.
     func left(because error: MirrorError) -> SetResult {
         let position =

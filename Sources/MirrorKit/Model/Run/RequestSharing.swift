@@ -1,7 +1,7 @@
 /// Makes each request once, however many targets want its response.
 ///
 /// Steps that would send the same request (method, URL, headers, body, condition) form a group, if
-/// their declarations do not contradict each other. The first step of a group sends the request,
+/// their declarations do not contradict each other, and if all or none belong to one set. The first step of a group sends the request,
 /// and the others take the bytes from its target. Hashes of the requests find the candidates first:
 /// nearly every step of a long plan has its own request.
 struct RequestSharing: Sendable {
@@ -10,7 +10,7 @@ struct RequestSharing: Sendable {
     /// The steps that send a request, in the order of the plan.
     private(set) var leaders: [Int] = []
 
-    init(_ plan: Plan) {
+    init(_ plan: Plan, _ sets: AtomicSets) {
         var known = RepeatedHashes(expecting: 0)
         for position in plan.steps.notable {
             guard let hash = RequestSharing.hash(ofStepAt: position, in: plan) else {
@@ -35,7 +35,7 @@ struct RequestSharing: Sendable {
             var end = start + 1
             while end < asking.count, asking[end].hash == asking[start].hash { end += 1 }
             if end - start > 1 {
-                share(asking[start..<end].map(\.position), of: plan, waiting: &waiting)
+                share(asking[start..<end].map(\.position), of: plan, sets, waiting: &waiting)
             }
             start = end
         }
@@ -56,12 +56,18 @@ struct RequestSharing: Sendable {
         return plan.manifests[manifest].resources.requestHash(at: resource)
     }
 
-    private mutating func share(_ positions: [Int], of plan: Plan, waiting: inout PositionSet) {
+    private mutating func share(
+        _ positions: [Int], of plan: Plan, _ sets: AtomicSets, waiting: inout PositionSet
+    ) {
         var asking: [(position: Int, step: Step, resource: Resource)] = []
         for position in positions {
             let step = plan.steps[position]
             guard let resource = plan.resource(of: step) else { continue }
-            let leader = asking.first { isSame($0, (position, step, resource)) }
+            let set = sets.set(of: position, in: plan)
+            let leader = asking.first {
+                isSame($0, (position, step, resource))
+                    && sets.set(of: $0.position, in: plan) == set
+            }
             if let leader, !resource.isNamedByServer {
                 followers[leader.position, default: []].append(position)
                 waiting.insert(CollectionOfOne(position))

@@ -1,14 +1,14 @@
-/// Runs a plan as a state machine: inputs say what happened, actions say what to do.
+/// Runs a plan as a state machine: inputs say what happened, the surroundings do what follows.
 ///
-/// One thread drives the machine. It gives each input with its time and performs the actions of
-/// `takeActions` in their order. When there is nothing more to do, it sleeps for `wait`.
+/// One thread drives the machine and gives each input with its time. When there is nothing more to
+/// do, it sleeps for `wait`.
 ///
 /// Steps that need no server come first, because transfers may replace the files that they read.
 /// Transfers follow, as many as the window allows. Removals come last, when all else has ended. But
 /// evictions come before the transfers if these need the room.
 ///
-///     ready ─ read ──► found ─── promote, confirm ─► promoted, confirmed ─ tell
-///           ─ claim ─► claimed ─ submit ─► transfer … ─ promote, confirm ─► … ─ tell, release
+///     ready ─ rows ─ promote, confirm ─► promoted, confirmed ─ tell
+///           ─ claim, rows, submit ─► transfer … ─ promote, confirm ─► … ─ tell, release
 ///           ─ remove ─► removed ─ tell
 ///
 /// Every step for a wanted target ends once: done, failed, interrupted or left out.
@@ -39,12 +39,13 @@ final class RunMachine {
     private enum Phase { case waiting, local, evicting, transferring, removing, looking, over }
 
     /// Makes a run that waits for `ready`.
-    init(_ plan: Plan, rules: RunRules) {
-        steps = StepFlow(plan, rules: rules)
+    init(_ plan: Plan, rules: RunRules, in surroundings: any RunSurroundings) {
+        steps = StepFlow(plan, rules: rules, in: surroundings)
         deadline = rules.deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
 
     var plan: Plan { steps.book.plan }
+    private var surroundings: any RunSurroundings { steps.book.surroundings }
     private var now: Int64 { steps.book.now.elapsed }
 
     /// Whether the last step has ended.
@@ -61,13 +62,6 @@ final class RunMachine {
 
     /// The run's bytes and transfers so far, and those that are left.
     var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
-
-    /// Moves the actions to carry out, in their order, into `actions`.
-    ///
-    /// The array that `actions` had is used again for the next actions.
-    func takeActions(into actions: inout [RunAction]) {
-        steps.book.takeActions(into: &actions)
-    }
 
     /// Handles one input.
     func take(_ input: RunInput, at moment: RunMoment) {
@@ -90,8 +84,7 @@ final class RunMachine {
         case .tick: break
         case .end(let ending, let discarding): end(ending, discardingParts: discarding)
         case .removed(let position, let error): removed(position, error)
-        case .found, .claimed, .occupied, .setClaimed, .setOccupied, .unreadable, .joined,
-            .transfer, .named, .promoted, .confirmed, .setEnded, .pause, .resume, .cancel,
+        case .joined, .transfer, .promoted, .confirmed, .setEnded, .pause, .resume, .cancel,
             .permission, .putAside:
             steps.take(input)
         }
@@ -152,7 +145,7 @@ extension RunMachine {
         for target in plan.supersededParts.keys.sorted() where plan.keeps(target) {
             steps.book.discardSupersededParts(of: target)
         }
-        if !plan.abandonedParts.isEmpty { steps.book.act(.discard(parts: plan.abandonedParts)) }
+        if !plan.abandonedParts.isEmpty { surroundings.discard(parts: plan.abandonedParts) }
         let local = adopted + others
         // The run does not report files that were not looked at as kept.
         let seen = lookedAt.map { min($0, kept) } ?? kept
@@ -184,7 +177,7 @@ extension RunMachine {
         }
         if phase == .evicting {
             beginRemovals()
-            guard queue.isEmpty, removing == 0 else { return steps.book.act(.hurry) }
+            guard queue.isEmpty, removing == 0 else { return surroundings.hurry() }
             phase = .transferring
             steps.book.sets.noteHopeless()
         }
@@ -201,7 +194,7 @@ extension RunMachine {
         // No step will end soon that could share a flush with the promotions that wait.
         if steps.transfers.window.running.isEmpty, queue.isEmpty, !steps.book.accounts.open.isEmpty
         {
-            steps.book.act(.hurry)
+            surroundings.hurry()
         }
     }
 
@@ -210,7 +203,7 @@ extension RunMachine {
         {
             // A caller may have cancelled some of them before their turns came.
             let waiting = positions.filter { steps.book.isWaiting($0) }
-            steps.book.begin(waiting) { _ in .local }
+            steps.beginLocally(waiting)
         }
     }
 
@@ -262,15 +255,15 @@ extension RunMachine {
         guard case .ours(let stamp, _) = step.existing else {
             return removed(position, .obstructed(step))
         }
-        steps.book.act(.remove(position, Removal(target: step.target, stamp: stamp)))
+        surroundings.remove(position, Removal(target: step.target, stamp: stamp))
     }
 
     /// Keeps a file that the plan evicts. The file fits into the space of files that did not arrive.
     private func keep(_ position: Int, _ step: Step) {
         guard step.resource != nil else { return }
         steps.book.accounts.open(CollectionOfOne(position))
-        steps.book.table.insert(StepWork(step, .local), at: position)
-        steps.leave(
+        steps.book.table.insert(StepWork(step, .tree), at: position)
+        steps.book.leave(
             position,
             Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
@@ -327,7 +320,7 @@ extension RunMachine {
         steps.advance()
         if phase != .removing { startRemoving() }
         phase = .over
-        steps.book.act(.abandonPromotions)
+        surroundings.abandonPromotions()
     }
 }
 
@@ -358,6 +351,7 @@ extension RunMachine {
     /// Milliseconds until the next timer. `nil` means that only a message can wake the run.
     var wait: Int64? {
         if isOver || hasToLeaveOut { return 0 }
+        if phase == .transferring, steps.transfers.mayBeginMore(steps.book) { return 0 }
         let next = ending == nil ? deadline : graceEnd
         return next.map { max(0, $0 - now) }
     }

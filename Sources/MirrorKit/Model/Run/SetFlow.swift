@@ -30,9 +30,6 @@ struct SetFlow: ~Copyable {
         works[position] = work
         book.held.insert(position)
         states[set].held.append(position)
-        if case .promote(let promotion) = holding {
-            book.share(promotion.record, ofStep: position, as: promotion.content.shared)
-        }
     }
 
     /// Puts a finished step back into the table, so that it can end or begin again.
@@ -101,11 +98,10 @@ struct SetFlow: ~Copyable {
         book.accounts.open(leaving)
         states[set].stage = .promoting
         promotions.sort { $0.promotion.target < $1.promotion.target }
-        book.act(
-            .promoteSet(
-                SetContents(
-                    number: set, set: book.sets.sets.entries[set], promotions: promotions,
-                    removals: removals)))
+        book.surroundings.promote(
+            SetContents(
+                number: set, set: book.sets.sets.entries[set], promotions: promotions,
+                removals: removals))
     }
 
     /// Leaves the tree as it is, and keeps the set's parts for the next run.
@@ -127,7 +123,7 @@ struct SetFlow: ~Copyable {
         book.leaveRemovals(book.sets.removals(of: set))
         book.accounts.counts.enterSetLeft()
         states[set].stage = .over
-        book.act(.tell(.set(end)))
+        book.tell(.set(end))
     }
 
     /// Ends a set, and confirms the files that its steps only confirm.
@@ -137,7 +133,7 @@ struct SetFlow: ~Copyable {
             guard let work = works[position], case .confirm(let confirmed)? = work.holding
             else { continue }
             putBack(position, &book)
-            book.act(.confirm(position, confirmed))
+            book.surroundings.confirm(position, confirmed)
         }
     }
 }
@@ -172,7 +168,7 @@ extension SetFlow {
         }
         book.accounts.counts.enterSetLeft()
         states[set].stage = .over
-        book.act(.tell(.set(end)))
+        book.tell(.set(end))
     }
 
     private mutating func finish(
@@ -193,7 +189,7 @@ extension SetFlow {
             book.depart(position, promoted.stayed[position])
         }
         self.end(set, &book)
-        book.act(.tell(.set(end)))
+        book.tell(.set(end))
     }
 
     /// Takes back a set that could not be promoted.
@@ -225,156 +221,11 @@ extension SetFlow {
 
 extension Promotion.Content {
     /// The same bytes for another target, as long as they do not have their final name.
-    fileprivate var shared: Promotion.Content {
+    var shared: Promotion.Content {
         switch self {
         case .part(let name, let stamp): .copyOfPart(name, stamp)
         case .memory, .copy, .copyOfPart, .move: self
         }
-    }
-}
-
-/// Claims the targets of a run's sets, and keeps the transfers that wait for these claims.
-///
-/// A set keeps its targets until all of it is promoted. If two runs each had a part of what the
-/// other run's set needs, both would wait for ever. So a set claims all its targets at once,
-/// before one of its files is fetched: it gets all of them, or none. It waits for other
-/// runs only while it has no target. Sets that share a request wait for each other's transfers, so
-/// they claim their targets as one group.
-struct SetClaims: ~Copyable {
-    /// One set, or several sets that share requests.
-    private struct Group {
-        /// The steps whose targets the group may have to claim.
-        var steps: [Int] = []
-        /// The transfers that wait until the run has the targets.
-        var waiting = PositionSet()
-        /// The steps whose targets other runs have.
-        var occupied: Set<Int> = []
-        var stage = Stage.idle
-    }
-
-    private enum Stage { case idle, asking, taken }
-
-    private var groups: [Group]
-    private var groupOfSet: [Int]
-    /// The groups of steps that belong to no set, but send a request that a set waits for.
-    private var groupOfLeader: [Int: Int] = [:]
-
-    /// Makes the claims of a run in which no set has its targets.
-    init(_ sets: SetProgress, _ sharing: RequestSharing) {
-        groupOfSet = Array(sets.sets.entries.indices)
-        groups = groupOfSet.map { _ in Group() }
-        if groups.isEmpty { return }
-        for (leader, followers) in sharing.followers {
-            let joined = Set(([leader] + followers).compactMap { sets.set(of: $0) })
-            let numbers = Set(joined.map { groupOfSet[$0] })
-            guard let first = numbers.min() else { continue }
-            for set in groupOfSet.indices where numbers.contains(groupOfSet[set]) {
-                groupOfSet[set] = first
-            }
-        }
-        for (leader, followers) in sharing.followers where !sets.has(leader) {
-            guard let set = followers.lazy.compactMap({ sets.set(of: $0) }).first else { continue }
-            groupOfLeader[leader] = groupOfSet[set]
-        }
-    }
-
-    /// Whether the run has no set.
-    var isEmpty: Bool { groups.isEmpty }
-
-    /// Returns the group that claims a step's target. Returns nil if the step claims it alone.
-    func group(of position: Int, _ sets: SetProgress) -> Int? {
-        if groups.isEmpty { return nil }
-        return sets.set(of: position).map { groupOfSet[$0] } ?? groupOfLeader[position]
-    }
-
-    /// Adds steps to their groups. Returns the steps that belong to no group.
-    mutating func add(
-        _ positions: some Sequence<Int>, areTransfers: Bool, _ sets: SetProgress
-    ) -> [Int] {
-        var others: [Int] = []
-        for position in positions {
-            guard let group = group(of: position, sets) else {
-                others.append(position)
-                continue
-            }
-            groups[group].steps.append(position)
-            if areTransfers { groups[group].waiting.insert(position) }
-        }
-        return others
-    }
-
-    /// Returns the groups with waiting transfers and no claim so far, and marks them as claiming.
-    mutating func ask() -> [(group: Int, steps: [Int])] {
-        var asked: [(group: Int, steps: [Int])] = []
-        for group in groups.indices
-        where groups[group].stage == .idle && !groups[group].waiting.isEmpty {
-            groups[group].stage = .asking
-            asked.append((group, groups[group].steps))
-        }
-        return asked
-    }
-
-    /// Makes a transfer wait if its group lacks its targets. Returns whether it waits.
-    mutating func holdsBack(_ position: Int, _ sets: SetProgress) -> Bool {
-        guard let group = group(of: position, sets), groups[group].stage != .taken else {
-            return false
-        }
-        groups[group].waiting.insert(position)
-        return true
-    }
-
-    /// Notes that the run has claimed a group's targets.
-    ///
-    /// Returns the transfers that waited for these targets.
-    mutating func taken(_ group: Int, _ sharing: RequestSharing) -> [Int] {
-        groups[group].stage = .taken
-        return takeWaiting(of: group, sharing)
-    }
-
-    /// Notes that other runs have some of a group's targets, so that this run claimed none.
-    mutating func refused(_ group: Int, because occupied: [Int]) {
-        groups[group].occupied = Set(occupied)
-    }
-
-    /// Notes that another run released a target that a group waits for.
-    ///
-    /// The group claims again after the last release. Returns false if no group waits for the
-    /// target.
-    mutating func letGo(_ position: Int, _ sets: SetProgress) -> Bool {
-        guard let group = group(of: position, sets),
-            groups[group].occupied.remove(position) != nil
-        else { return false }
-        if groups[group].occupied.isEmpty { groups[group].stage = .idle }
-        return true
-    }
-
-    /// Ends the wait of a transfer. Returns false if it does not wait.
-    @discardableResult
-    mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
-        guard let group = group(of: position, sets) else { return false }
-        return groups[group].waiting.remove(position)
-    }
-
-    /// Whether another run has the step's target, for which the step's group waits.
-    func isOccupied(_ position: Int, _ sets: SetProgress) -> Bool {
-        group(of: position, sets).map { groups[$0].occupied.contains(position) } ?? false
-    }
-
-    /// Takes all transfers that wait, because none of them will begin.
-    mutating func takeWaiting(_ sharing: RequestSharing) -> [Int] {
-        groups.indices.flatMap { takeWaiting(of: $0, sharing) }
-    }
-
-    /// Takes a group's waiting transfers, without those that wait for another one's request.
-    private mutating func takeWaiting(of group: Int, _ sharing: RequestSharing) -> [Int] {
-        var waiting = groups[group].waiting
-        groups[group].waiting.removeAll()
-        if !sharing.followers.isEmpty {
-            for leader in waiting.positions {
-                for follower in sharing.followers[leader] ?? [] { waiting.remove(follower) }
-            }
-        }
-        return waiting.positions
     }
 }
 

@@ -108,16 +108,17 @@ struct Settler: Sendable {
         return promote(step, record, content, done, now: now)
     }
 
-    /// Settles a failure to reach any source. Good bytes that are there stay, and are `stale`.
-    func settle(_ failure: MirrorError, for step: Step, row: IndexRecord?) -> Settlement {
+    /// Settles a failure to reach any source: good bytes that are there stay, and are `stale`.
+    ///
+    /// Returns nil if the step fails.
+    func settle(_ failure: MirrorError, for step: Step, row: IndexRecord?) -> Event.Done? {
         guard failure.isRetryable, step.kind == .revalidate || step.kind == .edited else {
-            return .fail(failure)
+            return nil
         }
-        return .finish(
-            Event.Done(
-                target: step.target, step: step.kind,
-                outcome: step.kind == .edited ? .edited : .stale,
-                reason: .unreachable(failure.code), verified: row?.verified ?? .none))
+        return Event.Done(
+            target: step.target, step: step.kind,
+            outcome: step.kind == .edited ? .edited : .stale,
+            reason: .unreachable(failure.code), verified: row?.verified ?? .none)
     }
 }
 

@@ -1,11 +1,12 @@
 /// Has the steps of a run that are under way, and ends each of them.
 ///
 /// Every end of a step passes through the book, so each step is counted once. The book informs the
-/// step's set, releases its target and reports its end. It also lists the actions of the run,
-/// because their order is the order of the ends.
+/// step's set, releases its target and reports its end.
 struct StepBook: ~Copyable {
     let plan: Plan
     let rules: RunRules
+    let settler: Settler
+    unowned let surroundings: any RunSurroundings
     private(set) var sharing: RequestSharing
     var accounts: StepAccounts
     var table = StepTable()
@@ -17,30 +18,25 @@ struct StepBook: ~Copyable {
     var sets: SetProgress
     /// The cause that ends the run early. `nil` means that nothing has ended the run early.
     private(set) var ending: RunEnding?
-    private var actions: [RunAction] = []
     /// The moment of the input that the run handles.
     var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
 
-    init(_ plan: Plan, rules: RunRules) {
+    init(_ plan: Plan, rules: RunRules, in surroundings: any RunSurroundings) {
         self.plan = plan
         self.rules = rules
-        sharing = RequestSharing(plan)
+        self.surroundings = surroundings
+        settler = Settler(plan: plan, onConflict: rules.onConflict)
         accounts = StepAccounts(plan)
         sets = SetProgress(plan)
+        sharing = RequestSharing(plan, sets.sets)
         for position in sharing.leaders {
             accounts.expectTransfer(position, plan.steps.expectedBytes(at: position))
         }
     }
 
-    /// Adds an action to those that the driver will perform.
-    mutating func act(_ action: RunAction) { actions.append(action) }
-
-    /// Moves the actions to carry out, in their order, into `taken`.
-    ///
-    /// The array that `taken` had is used again for the next actions.
-    mutating func takeActions(into taken: inout [RunAction]) {
-        if !taken.isEmpty { taken.removeAll(keepingCapacity: true) }
-        if !actions.isEmpty { swap(&taken, &actions) }
+    /// Sends an event.
+    func tell(_ event: Event.Body) {
+        surroundings.tell(event, accounts.meter.totals(at: now.elapsed))
     }
 
     var isEnding: Bool { ending != nil }
@@ -70,15 +66,24 @@ extension StepBook {
         }
     }
 
-    /// Begins steps by reading their rows; `purpose` says what follows.
-    mutating func begin(_ positions: some Sequence<Int>, _ purpose: (Step) -> StepWork.Purpose) {
-        var wishes: [RowWish] = []
-        for position in positions {
-            let step = plan.steps[position]
-            table.insert(StepWork(step, purpose(step)), at: position)
-            wishes.append(RowWish(position: position, target: step.rowTarget))
-        }
-        if !wishes.isEmpty { act(.read(wishes)) }
+    /// Puts steps under way, with their rows. Returns those that go on.
+    ///
+    /// The others fail, because their rows cannot be read. A step that `needsRow` is false for goes
+    /// on without one.
+    mutating func begin(
+        _ positions: [Int], _ origin: StepWork.Origin, needsRow: Bool = true
+    ) -> [(position: Int, work: StepWork)] {
+        if positions.isEmpty { return [] }
+        let begun = positions.map { ($0, StepWork(plan.steps[$0], origin)) }
+        for (position, work) in begun { table.insert(work, at: position) }
+        do throws(MirrorError) {
+            let rows = try surroundings.rows(of: begun.map(\.1.step.rowTarget))
+            for (row, (_, work)) in zip(rows, begun) { work.row = row }
+        } catch  where needsRow {
+            for position in positions { fail(position, error) }
+            return []
+        } catch {}
+        return begun
     }
 
     /// Returns the steps that still wait for the request of another step.
@@ -91,13 +96,6 @@ extension StepBook {
     /// A step whose finished work waits for its set waits for none of these three.
     func isWaiting(_ position: Int) -> Bool {
         accounts.open.contains(position) && table[position] == nil && !held.contains(position)
-    }
-
-    /// Begins the steps that wait for another step's request; `purpose` says what follows.
-    mutating func beginFollowers(
-        of position: Int, _ purpose: (Step) -> StepWork.Purpose
-    ) {
-        begin(waitingFollowers(of: position), purpose)
     }
 
     /// Divides the followers of a failed request: some send their own, the rest share its failure.
@@ -129,17 +127,6 @@ extension StepBook {
         }
         return (asking, sharingFailure)
     }
-
-    /// Gives the bytes of a step to the steps that wait for the same request.
-    mutating func share(
-        _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
-        as content: Promotion.Content
-    ) {
-        let followers = waitingFollowers(of: position)
-        if followers.isEmpty { return }
-        let record = record()
-        begin(followers) { _ in .sharesBytes(record, content) }
-    }
 }
 
 // MARK: Ends
@@ -156,7 +143,7 @@ extension StepBook {
         }
         // An end that another run brought has that run's times, which do not count here.
         done.trace = table[position]?.trace
-        act(.tell(.done(done)))
+        tell(.done(done))
         close(position, .success(done), isPassedOn: true)
     }
 
@@ -176,6 +163,18 @@ extension StepBook {
         }
     }
 
+    /// Ends a step whose file stays, after one more look: the file may have changed in the run.
+    mutating func leave(_ position: Int, _ done: consuming Event.Done) {
+        guard let work = table[position] else { return }
+        if let seen = work.step.seen,
+            let error = surroundings.change(of: work.step.target, since: seen)
+        {
+            return fail(position, error)
+        }
+        let isAccepted = done.outcome != .stale || acceptsStale(work.row)
+        finish(position, done, isAcceptedStale: isAccepted)
+    }
+
     /// Ends a step as deferred, and so the steps that wait for its request.
     mutating func postpone(
         _ position: Int, _ deferral: Deferral, _ cost: TransferCost = TransferCost()
@@ -185,7 +184,9 @@ extension StepBook {
         done.bytesReceived = cost.bytesReceived
         done.bytesReused = cost.bytesReused
         finish(position, done)
-        beginFollowers(of: position) { _ in .deferred(deferral) }
+        for follower in begin(waitingFollowers(of: position), .transfer, needsRow: false) {
+            postpone(follower.position, deferral)
+        }
     }
 
     /// Ends a step that failed. The run ends too if its rules or the error demand it.
@@ -210,7 +211,7 @@ extension StepBook {
 
     /// Reports a failure, which may end the run.
     private mutating func tell(_ failed: Event.Failed) {
-        act(.tell(.failed(failed)))
+        tell(.failed(failed))
         if failed.error.code.endsRun {
             noteEnding(.error(failed.error))
         } else if rules.stopsAtFirstFailure, !failed.isOptional {
@@ -226,7 +227,7 @@ extension StepBook {
         if let error {
             tell(plan.failure(of: step, error))
         } else {
-            act(.tell(.removed(.init(target: step.target, reason: step.reason, size: step.size))))
+            tell(.removed(.init(target: step.target, reason: step.reason, size: step.size)))
         }
     }
 
@@ -262,7 +263,7 @@ extension StepBook {
     /// steps begin. So even a step that never began may have a target to release.
     mutating func letGo(_ position: Int, _ end: Result<Event.Done, MirrorError>? = nil) {
         guard claimed.remove(position) else { return }
-        act(.release(position, plan.steps.target(at: position), end))
+        surroundings.release(position, end)
     }
 
     private mutating func noteRoom(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
@@ -273,7 +274,7 @@ extension StepBook {
 
     /// Removes the parts of a target that no step needs after its step succeeded.
     mutating func discardSupersededParts(of target: Target) {
-        if let names = plan.supersededParts[target] { act(.discard(parts: names)) }
+        if let names = plan.supersededParts[target] { surroundings.discard(parts: names) }
     }
 
     /// Whether bytes that mirror did not put at a step's target stay, so that nothing is fetched.
@@ -359,8 +360,7 @@ extension Event.Done {
 /// step, and reading must not copy it.
 final class StepWork {
     let step: Step
-    /// What the run does once the row has been read.
-    let purpose: Purpose
+    let origin: Origin
     /// The row of the target, or of the file that is copied or moved.
     var row: IndexRecord?
     /// How the step ends once its bytes have their final name, or its row is written.
@@ -374,21 +374,14 @@ final class StepWork {
     /// When the step's transfer began and ended. `nil` until the transfer begins.
     var trace: TransferTrace?
 
-    enum Purpose: Sendable {
-        /// The step needs no server.
-        case local
-        /// The step is a transfer.
+    /// Where a step's bytes come from.
+    enum Origin {
+        /// The tree: the step needs no server.
+        case tree
+        /// A transfer of its own, or of another run.
         case transfer
-        /// Another step fetched bytes that this step wants too.
-        case sharesBytes(IndexRecord, Promotion.Content)
-        /// Another step's answer is valid for this step too.
-        case sharesAnswer(Answer)
-        /// Another run of the process brought the target to this end.
-        case sharesEnd(Event.Done)
-        /// The transfer may not run now, for this reason.
-        case deferred(Deferral)
-        /// No source could be asked, or no source could give the bytes.
-        case failed(MirrorError)
+        /// The transfer of another step, which wants the same bytes.
+        case otherStep
     }
 
     /// What a step changes when its set is promoted.
@@ -397,9 +390,12 @@ final class StepWork {
         case confirm(Confirmed)
     }
 
-    init(_ step: Step, _ purpose: Purpose) {
+    /// Whether the bytes come from another file of the tree, so that they can be fetched instead.
+    var isCopy: Bool { origin != .transfer }
+
+    init(_ step: Step, _ origin: Origin) {
         self.step = step
-        self.purpose = purpose
+        self.origin = origin
     }
 
     /// Notes when the step's transfer began and ended.
@@ -408,17 +404,6 @@ final class StepWork {
         case .started: trace = TransferTrace(began: elapsed, ended: elapsed)
         case .ended(let result): trace?.end(result, at: elapsed)
         case .progress, .verifying, .retry, .restart: break
-        }
-    }
-
-    /// Whether the step needs no server.
-    var isLocal: Bool { if case .local = purpose { true } else { false } }
-
-    /// Whether the bytes come from another file of the tree, so that they can be fetched instead.
-    var isCopy: Bool {
-        switch purpose {
-        case .local, .sharesBytes: true
-        case .transfer, .sharesAnswer, .sharesEnd, .deferred, .failed: false
         }
     }
 }
@@ -557,7 +542,7 @@ extension StepAccounts {
 
 /// The steps of a run that are under way, by their positions in the plan.
 ///
-/// A step enters the table when its row is asked for. It leaves the table when it ends, or when its
+/// A step enters the table when its row is read. It leaves the table when it ends, or when its
 /// finished work waits for its set.
 struct StepTable {
     private var works: [Int: StepWork] = [:]
@@ -571,7 +556,7 @@ struct StepTable {
 
     /// Adds a step that begins or goes on.
     mutating func insert(_ work: StepWork, at position: Int) {
-        if work.isLocal { local += 1 }
+        if work.origin == .tree { local += 1 }
         works[position] = work
     }
 
@@ -579,7 +564,7 @@ struct StepTable {
     @discardableResult
     mutating func remove(_ position: Int) -> StepWork? {
         guard let work = works.removeValue(forKey: position) else { return nil }
-        if work.isLocal { local -= 1 }
+        if work.origin == .tree { local -= 1 }
         return work
     }
 }

@@ -8,16 +8,14 @@ struct StepFlow: ~Copyable {
     var book: StepBook
     private(set) var transfers: TransferFlow
     private var sets: SetFlow
-    private let settler: Settler
     private var isOpen = false
     /// The cancellations that were requested before the steps were opened.
     private var cancelledEarly: [(target: Target, discardsPart: Bool)] = []
 
-    init(_ plan: Plan, rules: RunRules) {
-        book = StepBook(plan, rules: rules)
+    init(_ plan: Plan, rules: RunRules, in surroundings: any RunSurroundings) {
+        book = StepBook(plan, rules: rules, in: surroundings)
         transfers = TransferFlow(book)
         sets = SetFlow(book.sets)
-        settler = Settler(plan: plan, onConflict: rules.onConflict)
     }
 
     /// Opens the steps that need no server and the transfers, and counts the kept files.
@@ -38,15 +36,8 @@ struct StepFlow: ~Copyable {
     /// Handles an input about a step or its transfer.
     mutating func take(_ input: RunInput) {
         switch input {
-        case .found(let rows): for known in rows { found(known.row, for: known.position) }
-        case .claimed(let rows): transfers.claimed(rows, &book)
-        case .occupied(let positions): transfers.occupied(positions, &book)
-        case .setClaimed(let set, let positions): transfers.claimed(set, positions, &book)
-        case .setOccupied(let set, let positions): transfers.occupied(set, positions, &book)
-        case .unreadable(let positions, let error): unreadable(positions, error)
         case .joined(let position, let end): transfers.rejoin(position, end, &book)
         case .transfer(let position, let event): take(event, of: position)
-        case .named(let position, let body, let target): arrived(body, at: target, for: position)
         case .promoted(let position, let result): promoted(position, result)
         case .confirmed(let position, let error): confirmed(position, error)
         case .setEnded(let set, let result): sets.ended(set, result, &book, &transfers)
@@ -66,7 +57,7 @@ struct StepFlow: ~Copyable {
     mutating func cancel(_ target: Target?, discardingPart: Bool) {
         guard let target else {
             let running = transfers.window.running.positions
-            return book.act(.cancel(running, discardingParts: discardingPart))
+            return book.surroundings.cancel(running, discardingParts: discardingPart)
         }
         guard isOpen else { return cancelledEarly.append((target, discardingPart)) }
         // A removal has no bytes to cancel, and the run waits for its end.
@@ -74,21 +65,21 @@ struct StepFlow: ~Copyable {
             book.accounts.open.contains(position), !book.plan.steps.isRemoval(at: position)
         else { return }
         if transfers.window.running.contains(position) {
-            book.act(.cancel([position], discardingParts: discardingPart))
+            book.surroundings.cancel([position], discardingParts: discardingPart)
         } else if let held = sets.takeOut(position, &book) {
             // The steps that share the request have begun with the same bytes.
             let isShared = book.sharing.followers[position] != nil
             if discardingPart, !isShared, case .promote(let promotion) = held,
                 case .part(let name, _) = promotion.content
             {
-                book.act(.discard(parts: [name]))
+                book.surroundings.discard(parts: [name])
             }
             book.fail(position, .cancelled(target))
         } else if book.isWaiting(position) || transfers.window.isHeld(position) {
             // If another run has the target, only that run may discard the part: it may promote it.
             let isAnothers = transfers.stopWaiting(position, book.sets)
             if discardingPart, !isAnothers, let part = book.plan.steps[position].part {
-                book.act(.discard(parts: [part.name]))
+                book.surroundings.discard(parts: [part.name])
             }
             endCancelled(position)
         }
@@ -118,69 +109,53 @@ struct StepFlow: ~Copyable {
     }
 }
 
-// MARK: From the row to the settlement
+// MARK: Settlements
 
 extension StepFlow {
-    /// Continues a step whose row was read.
-    private mutating func found(_ row: IndexRecord?, for position: Int) {
-        guard let work = book.table[position] else { return }
-        work.row = row
-        let step = work.step
-        switch work.purpose {
-        case .transfer: break
-        case .local: settleLocally(position, work)
-        case .sharesBytes(let promoted, let content):
-            carryOut(
-                settler.share(promoted, with: step, as: content, row: row, now: book.now.time),
-                position)
-        case .sharesAnswer(let answer):
-            carryOut(settler.settle(answer, for: step, row: row, now: book.now.time), position)
-        case .sharesEnd(let done):
-            book.finish(position, done, isAcceptedStale: book.acceptsStale(row))
-        case .deferred(let deferral): book.postpone(position, deferral)
-        case .failed(let error): settle(error, position)
-        }
-    }
-
-    private mutating func settleLocally(_ position: Int, _ work: StepWork) {
-        if book.isEnding { return book.breakOff(position) }
-        let step = work.step
-        if step.kind == .evicted, book.sets.isEssential(position) {
-            return book.fail(position, .noRoomForSet(step))
-        }
-        guard
-            let settlement = settler.settleLocally(
-                step, row: work.row, now: book.now.time, isOfSet: book.sets.has(position))
-        else {
-            return transfers.fetchInstead(position, &book)
-        }
-        if case .promote = settlement {
-            book.accounts.noteBegun(position)
-            book.act(
-                .tell(
+    /// Begins steps that need no server.
+    mutating func beginLocally(_ positions: [Int]) {
+        for (position, work) in book.begin(positions, .tree) {
+            let step = work.step
+            // The settlement of another step may have ended the run.
+            if book.isEnding {
+                book.breakOff(position)
+                continue
+            }
+            if step.kind == .evicted, book.sets.isEssential(position) {
+                book.fail(position, .noRoomForSet(step))
+                continue
+            }
+            guard
+                let settlement = book.settler.settleLocally(
+                    step, row: work.row, now: book.now.time, isOfSet: book.sets.has(position))
+            else {
+                transfers.fetchInstead(position, &book)
+                continue
+            }
+            if case .promote = settlement {
+                book.accounts.noteBegun(position)
+                book.tell(
                     .start(
                         .init(
                             target: step.target, step: step.kind, reason: step.reason, source: nil,
-                            size: work.row?.stamp.size, offset: 0))))
+                            size: work.row?.stamp.size, offset: 0)))
+            }
+            carryOut(settlement, position)
         }
-        carryOut(settlement, position)
     }
 
-    /// Ends steps whose rows cannot be read. A step whose end needs no row ends as it would have.
-    private mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
-        for position in positions {
-            transfers.hasAnswer(position)
-            guard let work = book.table[position] else { continue }
-            switch work.purpose {
-            case .failed, .deferred, .sharesEnd: found(nil, for: position)
-            case .transfer:
-                // Releasing a target that was not claimed has no effect.
-                book.claimed.insert(position)
-                transfers.window.ended(position)
-                book.fail(position, error)
-                transfers.addFollowers(of: position, &book)
-            case .local, .sharesBytes, .sharesAnswer: book.fail(position, error)
-            }
+    /// Gives the bytes of a step to the steps that wait for its request.
+    private mutating func share(
+        _ record: @autoclosure () -> IndexRecord, of position: Int,
+        as content: Promotion.Content
+    ) {
+        let followers = book.waitingFollowers(of: position)
+        if followers.isEmpty { return }
+        let record = record()
+        for (follower, work) in book.begin(followers, .otherStep) {
+            let settlement = book.settler.share(
+                record, with: work.step, as: content, row: work.row, now: book.now.time)
+            carryOut(settlement, follower)
         }
     }
 
@@ -190,42 +165,21 @@ extension StepFlow {
         case .promote(let promotion, let done):
             let work = book.table[position]
             work?.done = done
-            if book.sets.has(position) { return sets.hold(position, .promote(promotion), &book) }
+            if book.sets.has(position) {
+                sets.hold(position, .promote(promotion), &book)
+                return share(promotion.record, of: position, as: promotion.content.shared)
+            }
             work?.bytesInMemory = promotion.bytesInMemory
             transfers.window.promotionBegins(bytesInMemory: promotion.bytesInMemory)
-            book.act(.promote(position, promotion))
+            book.surroundings.promote(position, promotion)
         case .confirm(let confirmed, let done):
             book.table[position]?.done = done
             if confirmed.mode != nil, book.sets.has(position) {
                 return sets.hold(position, .confirm(confirmed), &book)
             }
-            book.act(.confirm(position, confirmed))
-        case .finish(let done): leave(position, done)
+            book.surroundings.confirm(position, confirmed)
+        case .finish(let done): book.leave(position, done)
         case .fail(let error): book.fail(position, error)
-        }
-    }
-
-    /// Ends a step whose file stays, after one more look: the file may have changed in the run.
-    mutating func leave(_ position: Int, _ done: Event.Done) {
-        guard let work = book.table[position] else { return }
-        work.done = done
-        guard let seen = work.step.seen else { return confirmed(position, nil) }
-        book.act(.look(position, work.step.target, seen))
-    }
-
-    /// Settles a step for which no source gave the bytes, and the steps that share its request.
-    private mutating func settle(_ error: MirrorError, _ position: Int) {
-        guard let work = book.table[position] else { return }
-        if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
-        carryOut(settler.settle(error, for: work.step, row: work.row), position)
-        let followers = book.waitingFollowers(of: position)
-        if followers.isEmpty { return }
-        let (asking, sharing) = book.divide(followers, of: position, after: error)
-        transfers.add(asking, &book)
-        book.begin(sharing) { step in
-            var shared = error
-            shared.message = "\(step.target): as \(error.message)"
-            return .failed(shared)
         }
     }
 }
@@ -239,7 +193,7 @@ extension StepFlow {
         book.accounts.count(event, of: work, at: book.now.elapsed)
         work.note(event, at: book.now.elapsed)
         // This event comes first, because the code below may report the step's end.
-        if let news = event.news(of: work.step) { book.act(.tell(news)) }
+        if let news = event.news(of: work.step) { book.tell(news) }
         switch event {
         case .started: book.accounts.noteBegun(position)
         case .retry(_, _, let wait, _): if wait > 0 { transfers.window.delayed(position) }
@@ -253,17 +207,17 @@ extension StepFlow {
         book.accounts.counts.enter(result.cost)
         switch result {
         case .received(let body):
-            if book.plan.isNamedByServer(work.step), case .nothing = work.step.existing {
-                book.act(.name(position, body))
-            } else {
-                arrived(body, at: .success(work.step.target), for: position)
-            }
+            arrived(body, for: position, work)
         case .notModified(let answer, _):
-            carryOut(
-                settler.settle(answer, for: work.step, row: work.row, now: book.now.time),
-                position)
-            book.beginFollowers(of: position) { _ in .sharesAnswer(answer) }
-        case .failed(let error, _): settle(error, position)
+            let settlement = book.settler.settle(
+                answer, for: work.step, row: work.row, now: book.now.time)
+            carryOut(settlement, position)
+            for (follower, work) in book.begin(book.waitingFollowers(of: position), .otherStep) {
+                let settlement = book.settler.settle(
+                    answer, for: work.step, row: work.row, now: book.now.time)
+                carryOut(settlement, follower)
+            }
+        case .failed(let error, _): transfers.settle(error, position, &book)
         case .cancelled(let cost):
             if cost.requests > 0 { book.accounts.noteBegun(position) }
             if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {
@@ -276,23 +230,21 @@ extension StepFlow {
     /// Continues a step whose body is verified.
     ///
     /// The file stays if it has the same bytes already. Otherwise the body gets the target's name.
-    private mutating func arrived(
-        _ body: ReceivedBody, at target: Result<Target, MirrorError>, for position: Int
-    ) {
-        guard let work = book.table[position] else { return }
-        switch target {
-        case .failure(let error):
-            book.fail(position, error)
-            transfers.addFollowers(of: position, &book)
-        case .success(let target):
-            let settlement = settler.settle(
-                body, at: target, for: work.step, row: work.row, now: book.now.time)
-            carryOut(settlement, position)
-            guard case .confirm(let confirmed, _) = settlement else { return }
-            // A part that cannot be removed costs room and nothing else. The next run tries again.
-            if case .part(let name, _) = body.content { book.act(.discard(parts: [name])) }
-            book.share(confirmed.record, ofStep: position, as: .copy(of: confirmed.target))
+    private mutating func arrived(_ body: ReceivedBody, for position: Int, _ work: StepWork) {
+        var target = work.step.target
+        if book.plan.isNamedByServer(work.step), case .nothing = work.step.existing {
+            do { target = try book.surroundings.name(body, of: position) } catch {
+                book.fail(position, error)
+                return transfers.addFollowers(of: position, &book)
+            }
         }
+        let settlement = book.settler.settle(
+            body, at: target, for: work.step, row: work.row, now: book.now.time)
+        carryOut(settlement, position)
+        guard case .confirm(let confirmed, _) = settlement else { return }
+        // A part that cannot be removed costs room and nothing else. The next run tries again.
+        if case .part(let name, _) = body.content { book.surroundings.discard(parts: [name]) }
+        share(confirmed.record, of: position, as: .copy(of: confirmed.target))
     }
 }
 
@@ -306,8 +258,7 @@ extension StepFlow {
         switch result {
         case .promoted(let promotion, let stamp, _):
             book.finish(position, consume done, result)
-            book.share(
-                promotion.record(stamp: stamp), ofStep: position, as: .copy(of: promotion.target))
+            share(promotion.record(stamp: stamp), of: position, as: .copy(of: promotion.target))
         case .failed(let error) where work.isCopy && error.code == .sourceChanged:
             transfers.fetchInstead(position, &book)
         case .failed(let error):
@@ -316,11 +267,10 @@ extension StepFlow {
         }
     }
 
-    /// Continues a step whose row was written or whose file was looked at. An error fails the step.
+    /// Ends a step whose row was written. An error fails the step.
     private mutating func confirmed(_ position: Int, _ error: MirrorError?) {
         if let error { return book.fail(position, error) }
-        guard let work = book.table[position], let done = work.done.take() else { return }
-        let isAccepted = done.outcome != .stale || book.acceptsStale(work.row)
-        book.finish(position, consume done, isAcceptedStale: isAccepted)
+        guard let done = book.table[position]?.done.take() else { return }
+        book.finish(position, consume done)
     }
 }

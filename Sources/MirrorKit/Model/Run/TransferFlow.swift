@@ -14,17 +14,28 @@ struct TransferFlow: ~Copyable {
     private var withdrawn: [Int: Deferral] = [:]
     /// Transfers that are paused. Some of them may not have begun.
     private var paused: Set<Int> = []
-    /// Steps whose claims for their targets have no answer yet.
-    private var claiming = PositionSet()
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
-    /// The claims of sets: a set's transfers begin once the run has all targets of the set.
-    private var setClaims: SetClaims
+    /// The claims of the sets, by their numbers. Empty in a run that claims no targets for sets.
+    private var setClaims: [SetClaim] = []
 
-    init(_ book: borrowing StepBook) {
-        aside = book.rules.paused
-        setClaims = SetClaims(book.sets, book.sharing)
+    /// The claim of a set on its targets.
+    ///
+    /// A set keeps its targets until all of it is promoted. If two runs each had a part of what the
+    /// other run's set needs, both would wait for ever. So a set claims all its targets at once,
+    /// before one of its files is fetched: it gets all of them, or none. It waits for other
+    /// runs only while it has no target.
+    private struct SetClaim {
+        /// The steps whose targets the set has to claim, if they are open then.
+        var steps: [Int] = []
+        /// The transfers that wait until the run has the targets.
+        var waiting = PositionSet()
+        /// The steps whose targets other runs have.
+        var occupied: Set<Int> = []
+        var isTaken = false
     }
+
+    init(_ book: borrowing StepBook) { aside = book.rules.paused }
 
     /// Fills the window with the plan's transfers.
     ///
@@ -32,26 +43,35 @@ struct TransferFlow: ~Copyable {
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
         var turns = book.sharing.leaders
         // An offline run sends no requests for a set, so it claims no targets for one.
-        if !setClaims.isEmpty, !book.rules.isOffline {
-            _ = setClaims.add(local, areTransfers: false, book.sets)
-            turns = setClaims.add(turns, areTransfers: true, book.sets)
-            _ = setClaims.add(
-                book.sharing.followers.values.joined(), areTransfers: true, book.sets)
-            claimSets(&book)
+        if !book.sets.isEmpty, !book.rules.isOffline {
+            setClaims = book.sets.sets.entries.map { _ in SetClaim() }
+            for position in local {
+                if let set = book.sets.set(of: position) { setClaims[set].steps.append(position) }
+            }
+            let followers = book.sharing.followers.values.joined()
+            for position in turns + followers {
+                guard let set = book.sets.set(of: position) else { continue }
+                setClaims[set].steps.append(position)
+                setClaims[set].waiting.insert(position)
+            }
+            turns.removeAll { book.sets.has($0) }
         }
         window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
+        claimSets(&book)
     }
 
-    /// Begins transfers that may begin now.
+    /// Whether a transfer may begin now.
+    func mayBeginMore(_ book: borrowing StepBook) -> Bool {
+        // In an offline run a transfer ends at once, but takes memory until then.
+        !book.isEnding && book.table.count < StepQueue.mostUnderWay && window.hasNext
+    }
+
+    /// Begins some transfers that may begin now.
     ///
-    /// No transfer begins while an answer to earlier claims is missing, so that earlier ones go
-    /// ahead.
+    /// Their connections are opened before the next transfers are prepared.
     mutating func beginMore(_ book: inout StepBook) {
-        // In an offline run a transfer ends at once, but takes memory until its row was read.
-        while claiming.isEmpty, !book.isEnding, book.table.count < StepQueue.mostUnderWay,
-            case let positions = window.next(), !positions.isEmpty
-        {
-            begin(positions, &book)
+        while mayBeginMore(book) {
+            if begin(window.next(), &book) { return }
         }
     }
 
@@ -75,21 +95,26 @@ struct TransferFlow: ~Copyable {
         add([position], &book)
     }
 
-    /// Begins transfers by claiming their targets. Ends those that may not begin.
-    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
-        var claims: [RowWish] = []
+    /// Begins transfers whose targets the run can claim, and ends those that may not begin.
+    ///
+    /// Returns whether the loop has got a transfer.
+    @discardableResult
+    private mutating func begin(_ positions: [Int], _ book: inout StepBook) -> Bool {
+        var claimed: [Int] = []
         var offline: [Int] = []
-        var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
             if !book.isWaiting(position) {
                 // The step was cancelled before its turn came.
                 window.ended(position)
             } else if !book.mayBegin(position) {
-                offline.append(position)
-            } else if setClaims.holdsBack(position, book.sets) {
                 window.ended(position)
-                if book.isEnding, setClaims.stopWaiting(position, book.sets) {
+                offline.append(position)
+            } else if let set = unclaimedSet(of: position, book.sets) {
+                window.ended(position)
+                if book.isEnding {
                     book.leaveOut(CollectionOfOne(position))
+                } else {
+                    setClaims[set].waiting.insert(position)
                 }
             } else if book.sets.isHopeless(position) {
                 window.ended(position)
@@ -98,76 +123,109 @@ struct TransferFlow: ~Copyable {
                 book.letGo(position)
                 addFollowers(of: position, &book)
             } else if let deferral = deferral(of: position, book) {
-                postponed.append((position, deferral))
-            } else if book.keepsConflict(position) {
                 window.ended(position)
-                book.fail(position, .conflictKept(book.plan.steps.target(at: position)))
-                addFollowers(of: position, &book)
-            } else {
-                let work = StepWork(book.plan.steps[position], .transfer)
-                book.table.insert(work, at: position)
-                claims.append(
-                    RowWish(
-                        position: position, target: work.step.target,
-                        planned: book.plan.steps.plannedRow(at: position, of: work.step)))
+                _ = book.begin([position], .transfer, needsRow: false)
+                book.postpone(position, deferral)
+            } else if book.keepsConflict(position) {
+                fail(position, .conflictKept(book.plan.steps.target(at: position)), &book)
+            } else if claim(position, &book) {
+                claimed.append(position)
             }
         }
-        for position in offline { window.ended(position) }
-        book.begin(offline) { step in
-            .failed(
-                MirrorError(
-                    .offline, "\(step.target): not asked for, because the run is offline.",
-                    remedy: Remedy(.goOnline)))
+        for (position, work) in book.begin(offline, .transfer, needsRow: false) {
+            let error = MirrorError(
+                .offline, "\(work.step.target): not asked for, because the run is offline.",
+                remedy: Remedy(.goOnline))
+            settle(error, position, &book)
         }
-        for (position, deferral) in postponed {
-            window.ended(position)
-            book.begin([position]) { _ in .deferred(deferral) }
-        }
-        if !claims.isEmpty {
-            for claim in claims { claiming.insert(claim.position) }
-            book.act(.claim(claims))
-        }
+        let hasSubmitted = beginClaimed(claimed, &book)
         claimSets(&book)
+        return hasSubmitted
     }
 
-    /// Notes that the claim for a step's target has an answer.
-    mutating func hasAnswer(_ position: Int) { claiming.remove(position) }
+    /// Ends a transfer that does not begin. The steps that share its request send their own.
+    private mutating func fail(_ position: Int, _ error: MirrorError, _ book: inout StepBook) {
+        window.ended(position)
+        book.fail(position, error)
+        addFollowers(of: position, &book)
+    }
+
+    /// Claims a step's target. Returns false if the step waits for another run, or has failed.
+    private mutating func claim(_ position: Int, _ book: inout StepBook) -> Bool {
+        do throws(MirrorError) {
+            if try book.surroundings.claim([position]).isEmpty {
+                book.claimed.insert(position)
+                return true
+            }
+            window.ended(position)
+            joined.insert(position)
+        } catch { fail(position, error, &book) }
+        return false
+    }
 
     /// Gives transfers to the loop whose targets the run has claimed.
-    mutating func claimed(_ rows: [KnownRow], _ book: inout StepBook) {
-        var submissions: [Submission] = []
-        for known in rows {
-            hasAnswer(known.position)
-            guard let work = book.table[known.position] else { continue }
-            work.row = known.row
-            book.claimed.insert(known.position)
+    ///
+    /// Returns whether the loop has got a transfer.
+    private mutating func beginClaimed(_ positions: [Int], _ book: inout StepBook) -> Bool {
+        var begun: [(position: Int, work: StepWork)] = []
+        var unread: [Int] = []
+        let hasRows = book.surroundings.hasPlannedRows
+        for position in positions {
+            let step = book.plan.steps[position]
+            guard hasRows, let row = book.plan.steps.plannedRow(at: position, of: step) else {
+                unread.append(position)
+                continue
+            }
+            let work = StepWork(step, .transfer)
+            work.row = row
+            book.table.insert(work, at: position)
+            begun.append((position, work))
+        }
+        begun += book.begin(unread, .transfer)
+        for position in unread where book.table[position] == nil {
+            window.ended(position)
+            addFollowers(of: position, &book)
+        }
+        var hasSubmitted = false
+        for (position, work) in begun {
             if book.isEnding {
-                book.breakOff(known.position)
-            } else if let deferral = deferral(of: known.position, book) {
-                window.ended(known.position)
-                book.postpone(known.position, deferral)
-            } else if window.begins(known.position) {
-                submissions.append(submission(known.position, work, book))
+                book.breakOff(position)
+            } else if window.begins(position) {
+                submit(position, work, &book)
+                hasSubmitted = true
             }
         }
-        submit(submissions, &book)
+        return hasSubmitted
     }
 
-    private func submission(
-        _ position: Int, _ work: StepWork, _ book: borrowing StepBook
-    ) -> Submission {
-        Submission(
-            position, work.step, work.row?.mediaType, keepsPart: book.sets.has(position),
+    private mutating func submit(_ position: Int, _ work: StepWork, _ book: inout StepBook) {
+        book.surroundings.submit(
+            position, work.step, storedMediaType: work.row?.mediaType,
+            // The run may not promote the set, so its bytes must outlive the run.
+            keepsPart: book.sets.has(position),
             isUrgent: book.rules.hasBudget
                 && book.plan.isUrgent([position] + book.waitingFollowers(of: position)))
+        if paused.contains(position) { book.surroundings.pause([position]) }
     }
 
-    private mutating func submit(_ submissions: [Submission], _ book: inout StepBook) {
-        if submissions.isEmpty { return }
-        book.act(.submit(submissions))
-        if paused.isEmpty { return }
-        let held = submissions.map(\.position).filter(paused.contains)
-        if !held.isEmpty { book.act(.pause(held)) }
+    /// Settles a step for which no source gave the bytes, and the steps that share its request.
+    mutating func settle(_ error: MirrorError, _ position: Int, _ book: inout StepBook) {
+        guard let work = book.table[position] else { return }
+        if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
+        if let done = book.settler.settle(error, for: work.step, row: work.row) {
+            book.leave(position, done)
+        } else {
+            book.fail(position, error)
+        }
+        let followers = book.waitingFollowers(of: position)
+        if followers.isEmpty { return }
+        let (asking, sharing) = book.divide(followers, of: position, after: error)
+        add(asking, &book)
+        for (follower, work) in book.begin(sharing, .transfer, needsRow: false) {
+            var shared = error
+            shared.message = "\(work.step.target): as \(error.message)"
+            settle(shared, follower, &book)
+        }
     }
 
     /// Ends, as left out, the transfers that wait for a turn, a resume, or another run.
@@ -176,35 +234,25 @@ struct TransferFlow: ~Copyable {
         for position in window.takeHeld() { book.breakOff(position) }
         book.leaveOut(joined)
         joined = []
-        book.leaveOut(setClaims.takeWaiting(book.sharing))
+        for set in setClaims.indices { book.leaveOut(takeWaiting(of: set, book.sharing)) }
     }
 }
 
 // MARK: Other runs of the process
 
 extension TransferFlow {
-    /// Makes steps wait for another run of the process, which has their targets.
-    mutating func occupied(_ positions: [Int], _ book: inout StepBook) {
-        for position in positions {
-            hasAnswer(position)
-            window.ended(position)
-            book.table.remove(position)
-        }
-        if book.isEnding { book.leaveOut(positions) } else { joined.formUnion(positions) }
-    }
-
     /// Continues a step whose target another run of the process has released.
     ///
     /// `end` is how the other run ended its step. `nil` means that it gave the target up.
     mutating func rejoin(
         _ position: Int, _ end: Result<Event.Done, MirrorError>?, _ book: inout StepBook
     ) {
-        if setClaims.letGo(position, book.sets) {
+        if let set = unclaimedSet(of: position, book.sets),
+            setClaims[set].occupied.remove(position) != nil
+        {
             // A step that needs no server, or that has ended by now, does not use the other run's
             // end.
-            if end != nil, setClaims.stopWaiting(position, book.sets) {
-                share(end, position, &book)
-            }
+            if end != nil, setClaims[set].waiting.remove(position) { share(end, position, &book) }
             claimSets(&book)
         } else if joined.remove(position) != nil {
             share(end, position, &book)
@@ -215,39 +263,54 @@ extension TransferFlow {
         _ end: Result<Event.Done, MirrorError>?, _ position: Int, _ book: inout StepBook
     ) {
         switch end {
-        case .success(let done): book.begin([position]) { _ in .sharesEnd(done) }
+        case .success(let done):
+            for (_, work) in book.begin([position], .transfer, needsRow: false) {
+                book.finish(position, done, isAcceptedStale: book.acceptsStale(work.row))
+            }
         case .failure(let error): book.fail(position, error)
-        case nil: return begin([position], &book)
+        case nil:
+            begin([position], &book)
+            return
         }
         addFollowers(of: position, &book)
     }
-}
 
-// MARK: Sets
+    /// Returns the set of a step if the set lacks its targets.
+    private func unclaimedSet(of position: Int, _ sets: SetProgress) -> Int? {
+        guard !setClaims.isEmpty, let set = sets.set(of: position) else { return nil }
+        return setClaims[set].isTaken ? nil : set
+    }
 
-extension TransferFlow {
-    /// Claims the targets of the sets whose transfers wait for them.
+    /// Claims the targets of the sets whose transfers wait for them, and gives these their turns.
     private mutating func claimSets(_ book: inout StepBook) {
-        if setClaims.isEmpty || book.isEnding { return }
-        for (group, steps) in setClaims.ask() {
-            book.act(.claimSet(group, steps.filter(book.accounts.open.contains)))
+        for set in setClaims.indices
+        where !setClaims[set].isTaken && setClaims[set].occupied.isEmpty {
+            if setClaims[set].waiting.isEmpty || book.isEnding { continue }
+            let open = setClaims[set].steps.filter(book.accounts.open.contains)
+            do throws(MirrorError) {
+                setClaims[set].occupied = Set(try book.surroundings.claim(open))
+                if !setClaims[set].occupied.isEmpty { continue }
+                setClaims[set].isTaken = true
+                book.claimed.insert(open)
+                window.add(book.plan.turns(of: takeWaiting(of: set, book.sharing)))
+            } catch {
+                let waiting = setClaims[set].waiting.positions
+                setClaims[set].waiting.removeAll()
+                for position in waiting { book.fail(position, error) }
+            }
         }
     }
 
-    /// Gives turns to the transfers of a set whose targets the run has claimed.
-    mutating func claimed(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
-        book.claimed.insert(positions)
-        // The steps may have ended while the set waited.
-        for position in positions where !book.accounts.open.contains(position) {
-            book.letGo(position)
+    /// Takes a set's waiting transfers, without those that wait for another one's request.
+    private mutating func takeWaiting(of set: Int, _ sharing: RequestSharing) -> [Int] {
+        var waiting = setClaims[set].waiting
+        setClaims[set].waiting.removeAll()
+        if !sharing.followers.isEmpty {
+            for leader in waiting.positions {
+                for follower in sharing.followers[leader] ?? [] { waiting.remove(follower) }
+            }
         }
-        let waiting = setClaims.taken(group, book.sharing)
-        window.add(book.plan.turns(of: waiting))
-    }
-
-    /// Makes a set wait until other runs of the process release its targets.
-    mutating func occupied(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
-        setClaims.refused(group, because: positions)
+        return waiting.positions
     }
 }
 
@@ -264,8 +327,8 @@ extension TransferFlow {
             if window.isPaused { return }
             window.pause()
         }
-        book.act(.pause(running(target, book.plan)))
-        book.act(.tell(.paused(target)))
+        book.surroundings.pause(running(target, book.plan))
+        book.tell(.paused(target))
     }
 
     /// Resumes the transfer of a target. `nil` resumes all.
@@ -277,15 +340,12 @@ extension TransferFlow {
         } else {
             if !window.isPaused, paused.isEmpty { return }
             paused = []
-            var submissions: [Submission] = []
             for position in window.resume() {
-                guard let work = book.table[position] else { continue }
-                submissions.append(submission(position, work, book))
+                if let work = book.table[position] { submit(position, work, &book) }
             }
-            submit(submissions, &book)
         }
-        book.act(.resume(running(target, book.plan)))
-        book.act(.tell(.resumed(target)))
+        book.surroundings.resume(running(target, book.plan))
+        book.tell(.resumed(target))
     }
 
     /// Ends the wait of a step for its turn, for a resume, for another step or for another run.
@@ -296,8 +356,11 @@ extension TransferFlow {
             window.ended(position)
             return false
         }
-        setClaims.stopWaiting(position, sets)
-        return joined.remove(position) != nil || setClaims.isOccupied(position, sets)
+        guard let set = unclaimedSet(of: position, sets) else {
+            return joined.remove(position) != nil
+        }
+        setClaims[set].waiting.remove(position)
+        return setClaims[set].occupied.contains(position)
     }
 
     /// Notes whether resources that are not urgent may be fetched.
@@ -324,7 +387,7 @@ extension TransferFlow {
             positions.append(position)
         }
         if !positions.isEmpty {
-            book.act(.cancel(positions.sorted(), discardingParts: false))
+            book.surroundings.cancel(positions.sorted(), discardingParts: false)
         }
         for position in window.held {
             guard let deferral = deferral(of: position, book), window.takeHeld(position) else {

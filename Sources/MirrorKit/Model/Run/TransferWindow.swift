@@ -30,13 +30,17 @@ struct TransferWindow: Sendable {
         feed.add(turns)
     }
 
+    /// Whether the next steps may begin now.
+    var hasNext: Bool {
+        feed.isRunningLow && promotions < Self.mostPromotions
+            && promotionBytes < Self.mostPromotionBytes
+    }
+
     /// Returns the steps that may begin now.
     ///
     /// The caller reports each step with `begins`, or with `ended` if the step did not begin.
     mutating func next() -> [Int] {
-        guard feed.isRunningLow, promotions < Self.mostPromotions,
-            promotionBytes < Self.mostPromotionBytes
-        else { return [] }
+        guard hasNext else { return [] }
         defer { hasBegun = true }
         return feed.take(atMost: hasBegun ? .max : Self.mostAtFirst)
     }
