@@ -30,7 +30,14 @@ extension MirrorSession {
             try options.validate()
             try await engine.refuse(madeForAnotherRoot: plan)
             try await engine.using(waitingSeconds: 0) { engine in
-                var requests = try PreparedRequests(plan, secrets: options.secrets)
+                // A plan of many resources takes a while, and the actor serves other calls.
+                let (checked, paused) = try await Offload.run { [secrets = options.secrets] in
+                    (
+                        try PreparedRequests(plan, secrets: secrets),
+                        try PausedTargets(in: engine.root)
+                    )
+                }
+                var requests = checked
                 if let credentials = options.credentials, !options.offline {
                     let began = options.began ?? .now
                     let deadline = options.deadline.map { began.advanced(by: $0) }
@@ -42,7 +49,7 @@ extension MirrorSession {
                     if let supplied { requests = supplied } else { run.end(.error(.isOverdue)) }
                 }
                 var options = options
-                options.paused.formUnion(try PausedTargets(in: engine.root))
+                options.paused.formUnion(paused)
                 let execution = Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, control: run)
