@@ -8,14 +8,6 @@ struct ManifestEdit {
     let label: String
     let origin: ManifestOrigin
 
-    /// Takes a text and the manifest that was read from it.
-    init(
-        bytes: [UInt8], decoded: DecodedManifest, label: String, origin: ManifestOrigin
-    ) {
-        (self.bytes, self.decoded) = (bytes, decoded)
-        (self.label, self.origin) = (label, origin)
-    }
-
     /// Reads the manifest in a changed text.
     ///
     /// Returns nil if the text is no manifest, or has another notation or name.
@@ -69,11 +61,6 @@ struct PinnedValues: Hashable {
     var size: Int64?
     /// The digest in hexadecimal digits. `nil` means that the declared digest stays.
     var sha256: String?
-
-    /// Takes a size and a digest.
-    init(size: Int64? = nil, sha256: String? = nil) {
-        (self.size, self.sha256) = (size, sha256)
-    }
 }
 
 extension ManifestEdit {

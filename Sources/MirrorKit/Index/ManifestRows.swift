@@ -27,11 +27,6 @@ struct ManifestRecord: Sendable, Hashable {
     var freshUntil: Instant?
     /// The user's hint for reading the manifest, if it is a list of another program.
     var hint = ListHint()
-
-    init(name: String, place: ManifestPlace) {
-        self.name = name
-        self.place = place
-    }
 }
 
 extension ManifestPlace {

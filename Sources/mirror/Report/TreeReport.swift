@@ -56,12 +56,6 @@ struct TreeReport: Sendable {
         }
     }
 
-    /// Creates a report of an empty tree.
-    init(root: String, madeAt: Instant) {
-        self.root = root
-        self.madeAt = madeAt
-    }
-
     /// Whether the report has no files and no runs.
     var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 

@@ -261,11 +261,6 @@ package struct ExportOmission: Sendable, Hashable {
         }
     }
 
-    init(reason: Reason, example: Target) {
-        self.reason = reason
-        self.example = example
-    }
-
     /// The number, the reason and the example, as a part of a sentence.
     package var sentence: String { "\(count) \(reason.words), such as \(example.path.printable)" }
 }

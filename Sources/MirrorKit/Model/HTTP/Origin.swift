@@ -7,13 +7,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The port, with the scheme's default filled in; 0 for `file`.
     public let port: UInt16
 
-    /// Makes an origin of its three parts, which are not checked.
-    init(scheme: URLScheme, host: String, port: UInt16) {
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-    }
-
     /// The origin as text, e.g. `https://origin.example:8443`; a default port is left out.
     public var description: String {
         if scheme == .file { return "file://" }

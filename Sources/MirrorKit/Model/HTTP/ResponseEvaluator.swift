@@ -65,26 +65,11 @@ struct ResponseEvaluator: ~Copyable, Sendable {
     /// The version of the file at the target, which a 304 may confirm.
     var local: LocalVersion?
     /// The size, digests and media type that the bytes must have.
-    var expectation: Expectation
+    var expectation: Expectation = Expectation()
     /// The limits of a transfer.
-    var policy: TransferPolicy
+    var policy: TransferPolicy = TransferPolicy()
     /// The path of the file in the tree. Its extension may name a content coding.
     var target: Target?
-
-    /// Takes the request, and what is known about the file.
-    init(
-        plan: RequestPlan, source: SourceKey, part: PartState? = nil,
-        local: LocalVersion? = nil, expectation: Expectation = Expectation(),
-        policy: TransferPolicy = TransferPolicy(), target: Target? = nil
-    ) {
-        self.plan = plan
-        self.source = source
-        self.part = part
-        self.local = local
-        self.expectation = expectation
-        self.policy = policy
-        self.target = target
-    }
 
     var provenance: Provenance {
         Provenance(source: source, answeredBy: plan.url.withoutSecrets)

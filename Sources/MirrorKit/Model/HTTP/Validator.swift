@@ -95,12 +95,6 @@ struct Provenance: Sendable, Hashable {
     var source: SourceKey
     /// The origin and path of the URL that responded, after redirects.
     var answeredBy: String
-
-    /// Takes the source, and the origin and path that responded.
-    init(source: SourceKey, answeredBy: String) {
-        self.source = source
-        self.answeredBy = answeredBy
-    }
 }
 
 /// An entity tag: an opaque validator, weak or strong (RFC 9110 §8.8.3).

@@ -128,14 +128,6 @@ package struct PinReport: Sendable {
     /// One finding for each selected resource, in the order of the targets.
     package var findings: [PinFinding]
 
-    /// Creates a report from its values.
-    init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
-        self.root = root
-        self.manifest = manifest
-        self.isDryRun = isDryRun
-        self.findings = findings
-    }
-
     /// The resources whose declarations contradict their files.
     ///
     /// If there is one, mirror does not change the manifest.

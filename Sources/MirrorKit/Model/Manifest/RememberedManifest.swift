@@ -21,13 +21,6 @@ package struct RememberedManifest: Sendable, Hashable {
         case path, url
     }
 
-    /// Creates a value from the facts that are always known.
-    init(name: String, place: String, kind: Kind) {
-        self.name = name
-        self.place = place
-        self.kind = kind
-    }
-
     /// Writes the manifest as one JSON object. Keys that do not apply are null.
     package func write(to json: inout JSONWriter) {
         json.object { json in
@@ -62,13 +55,6 @@ package struct ForgetReport: Sendable {
     /// Why files could not be removed.
     /// If there is a failure, the root still remembers the manifest.
     package var failures: [MirrorError] = []
-
-    /// Creates an empty report.
-    init(root: String, name: String, isDryRun: Bool) {
-        self.root = root
-        self.name = name
-        self.isDryRun = isDryRun
-    }
 
     /// The bytes of the files that were removed.
     package var bytesRemoved: Int64 { removed.reduce(0) { $0.addingSaturated($1.size) } }

@@ -6,13 +6,6 @@ package struct ConflictCopy: Sendable, Hashable {
     package var copy: Target
     /// The file's size in bytes.
     var size: Int64
-
-    /// Takes a copy and its target.
-    init(target: Target, copy: Target, size: Int64) {
-        self.target = target
-        self.copy = copy
-        self.size = size
-    }
 }
 
 /// The name of a conflict copy: `<stem>.mirror-conflict-<time>[-n].<ext>` beside its target.

@@ -18,14 +18,6 @@ package struct CachedFile: Sendable, Hashable {
         /// A reader holds the file.
         case inUse = "in-use"
     }
-
-    /// Takes all values.
-    init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
-        self.target = target
-        self.stamp = stamp
-        self.lastUsed = lastUsed
-        self.state = state
-    }
 }
 
 /// What eviction did, or would do: which files of Caches go so that the rest fits a quota.
@@ -165,13 +157,13 @@ struct QuotaCandidate: Sendable {
     /// The file's size in bytes once it is there; 0 if unknown.
     var size: Int64
     /// The resource's priority; 0 if no resource is known.
-    var priority: Int32
+    var priority: Int32 = 0
     /// The reason to keep or to fetch the file.
     var claim: Claim
     /// When the file was last used; the time of the plan for a file that was never there.
     var lastUse: Instant
     /// Whether the file can be left out: no reader holds it, and it is unchanged.
-    var mayLeave: Bool
+    var mayLeave: Bool = true
 
     /// The reasons to keep or to fetch a file, the strongest first.
     enum Claim: Int8, Sendable {
@@ -183,17 +175,6 @@ struct QuotaCandidate: Sendable {
         case evicted
         /// No manifest wants the file any more.
         case unwanted
-    }
-
-    /// Takes all values.
-    init(
-        size: Int64, priority: Int32 = 0, claim: Claim, lastUse: Instant, mayLeave: Bool = true
-    ) {
-        self.size = size
-        self.priority = priority
-        self.claim = claim
-        self.lastUse = lastUse
-        self.mayLeave = mayLeave
     }
 
     /// Whether this file is admitted before another one; `leftOut` explains the order.
@@ -254,13 +235,6 @@ struct EvictedFile: Sendable, Hashable {
     var size: Int64?
     /// When the file was last used.
     var lastUse: Instant
-
-    /// Takes all values.
-    init(target: Target, size: Int64?, lastUse: Instant) {
-        self.target = target
-        self.size = size
-        self.lastUse = lastUse
-    }
 }
 
 /// Files in Caches, kept compactly: some 60 bytes and the path for each of maybe a million.

@@ -234,12 +234,6 @@ struct Milestone: Sendable, Hashable {
     var length: Int64
     /// The sha256 of the first `length` bytes.
     var sha256: Digest
-
-    /// Takes a length and the sha256 of that many bytes.
-    init(length: Int64, sha256: Digest) {
-        self.length = length
-        self.sha256 = sha256
-    }
 }
 
 /// A range of a part that does not begin at the start of the file.
@@ -248,12 +242,6 @@ struct Extent: Sendable, Hashable {
     var start: Int64
     /// The lengths from `start` up to which a digest vouches for the bytes, ascending.
     var milestones: [Milestone]
-
-    /// Takes a position and the milestones from there.
-    init(start: Int64, milestones: [Milestone]) {
-        self.start = start
-        self.milestones = milestones
-    }
 
     /// The range from `start` to the last milestone.
     var range: Range<Int64> {

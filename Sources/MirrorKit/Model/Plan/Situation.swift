@@ -193,14 +193,6 @@ package struct FileStamp: Sendable, Hashable {
     var changed: Int64
     /// The inode's number.
     var inode: UInt64
-
-    /// Takes the four values as `statx` gives them.
-    init(size: Int64, modified: Int64, changed: Int64, inode: UInt64) {
-        self.size = size
-        self.modified = modified
-        self.changed = changed
-        self.inode = inode
-    }
 }
 
 /// The result of a look at a target.

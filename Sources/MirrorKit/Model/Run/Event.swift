@@ -62,19 +62,6 @@ public struct Event: Sendable {
         /// The offset in bytes at which the transfer continues.
         public var offset: Int64
 
-        /// Takes all values.
-        init(
-            target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
-            offset: Int64
-        ) {
-            self.target = target
-            self.step = step
-            self.reason = reason
-            self.source = source
-            self.size = size
-            self.offset = offset
-        }
-
         /// The reason as a word that scripts may rely on.
         public var reasonCode: String { reason.code }
 
@@ -144,13 +131,6 @@ public struct Event: Sendable {
         package var reason: Reason
         /// The size of the orphan in bytes, where known.
         public var size: Int64?
-
-        /// Takes all values.
-        init(target: Target, reason: Reason, size: Int64?) {
-            self.target = target
-            self.reason = reason
-            self.size = size
-        }
 
         /// The reason as a word that scripts may rely on.
         public var reasonCode: String { reason.code }

@@ -83,14 +83,6 @@ package struct PastDecision: Sendable, Hashable {
         }
     }
 
-    /// Takes what the plan said.
-    init(target: Target, step: Step.Kind, reason: String, because: String) {
-        self.target = target
-        self.step = step
-        self.reason = reason
-        self.because = because
-    }
-
     /// Writes the decision as members of an object, the target's path first.
     package func writeMembers(to json: inout JSONWriter) {
         json.member("path", target.path)

@@ -287,21 +287,11 @@ indirect enum SetResult: Sendable {
         /// How the promotion of each file ended.
         var files: [Int: PromotionResult]
         /// Why orphans that should have been removed stayed.
-        var stayed: [Int: MirrorError]
+        var stayed: [Int: MirrorError] = [:]
         var way: Event.SetEnd.Way
         /// Paths of files that other programs changed during the promotion.
         ///
         /// These files did not get their own names back, because the names were taken.
-        var kept: [String]
-
-        init(
-            files: [Int: PromotionResult], stayed: [Int: MirrorError] = [:],
-            way: Event.SetEnd.Way, kept: [String] = []
-        ) {
-            self.files = files
-            self.stayed = stayed
-            self.way = way
-            self.kept = kept
-        }
+        var kept: [String] = []
     }
 }

@@ -132,12 +132,6 @@ package struct TransferTrace: Sendable, Hashable {
     package var version: HTTPVersion?
     /// Whether the server sends ranges, as far as this transfer showed it.
     package var ranges = RangeSupport.unknown
-
-    /// Takes both times. A transfer under way has the same time twice.
-    init(began: Int64, ended: Int64) {
-        self.began = began
-        self.ended = ended
-    }
 }
 
 extension TransferTrace {

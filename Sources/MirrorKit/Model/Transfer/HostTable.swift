@@ -425,19 +425,13 @@ enum HostSilence: Sendable {
 /// that TLS negotiates (RFC 7301).
 struct HostProtocols: Sendable, Hashable {
     /// Whether the host refused HTTP/1.1. Each request then uses the protocol that TLS negotiates.
-    var refusesHTTP1: Bool
+    var refusesHTTP1: Bool = false
     /// Whether requests to the host must not share a connection, so that they use HTTP/1.1.
     ///
     /// One reason is that some connections of the host speak HTTP/2 and others HTTP/1.1. Another is
     /// that its bodies over HTTP/2 have no length, so their end does not prove that they are
     /// complete.
-    var forbidsSharing: Bool
-
-    /// By default nothing is known of the host's protocols.
-    init(refusesHTTP1: Bool = false, forbidsSharing: Bool = false) {
-        self.refusesHTTP1 = refusesHTTP1
-        self.forbidsSharing = forbidsSharing
-    }
+    var forbidsSharing: Bool = false
 
     /// Whether each request needs a connection of its own, because HTTP/1.1 is refused too.
     var isAlone: Bool { refusesHTTP1 && forbidsSharing }
