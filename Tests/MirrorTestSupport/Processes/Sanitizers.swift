@@ -19,6 +19,9 @@ public enum Sanitizers {
     /// Whether the tests run under a sanitizer, which multiplies the time and memory of everything.
     public static let areOn = !environment.isEmpty
 
+    /// The most bytes of freed memory that AddressSanitizer keeps to itself (`quarantine_size_mb`).
+    public static let freedMemory = environment["ASAN_OPTIONS"] == nil ? 0 : 256 << 20
+
     /// Whether a path is one at which only a sanitizer tries to make a file, in vain.
     package static func isOwn(_ path: String) -> Bool { areOn && path.hasPrefix(nowhere + "/") }
 
