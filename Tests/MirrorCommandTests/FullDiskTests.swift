@@ -51,6 +51,75 @@ struct FullDiskTests {
         }
     }
 
+    /// A large file, a middle one and a small one on a disk that has room for the last two.
+    @Test(arguments: [false, true]) func whatFitsIsFetched(isDeclared: Bool) async throws {
+        try await DetachedThread.run {
+            let disk = try SmallFileSystem(bytes: 4 << 20)
+            let sizes = ["big": 5_000_000, "middle": 700_000, "small": 55]
+            let shelf = MemoryShelf()
+            for (name, size) in sizes { shelf.put("/\(name)", TestBytes.make(size, seed: 1)) }
+            let server = try OriginServer(responder: ShelfOrigin(shelf))
+            defer { server.stop() }
+            let ground = try Playground(
+                program: BuiltProgram.path(of: "mirror"), root: disk.folder.path)
+            defer { ground.remove() }
+            let entries = ["big", "middle", "small"].map { name in
+                let size = isDeclared ? ",\"size\":\(sizes[name] ?? 0)" : ""
+                return
+                    "{\"path\":\"Documents/\(name)\",\"url\":\"\(server.url)/\(name)\",\"refresh\":\"never\"\(size)}"
+            }
+            let manifest = try ground.write(
+                manifest: "{\"name\":\"d\",\"resources\":[\(entries.joined(separator: ","))]}")
+            let room = ["--min-free", "0"]
+            let first = try ground.sync(manifest, room).wait()
+            #expect(first.ending == .exited(77), "\(first)")
+            #expect(Set(ground.tree().keys) == ["Documents/middle", "Documents/small"])
+            #expect(ground.parts() == [])
+            let plan = try ground.start(["plan", manifest] + room).wait()
+            #expect(plan.output.contains("no room       Documents/big"), "\(plan)")
+            #expect(plan.output.contains("no room for 4.8 MiB: \(disk.folder.path) has"), "\(plan)")
+            #expect(!plan.output.contains("stay free"), "\(plan)")
+            let why = try ground.start(["why", "Documents/big"]).wait()
+            #expect(why.output.contains("no room for 4.8 MiB"), "\(why)")
+            let again = try ground.start(["sync", manifest] + room).wait()
+            #expect(again.ending == .exited(77), "\(again)")
+            #expect(again.output.contains("1 no room"), "\(again)")
+            #expect(again.output.contains("0 requests"), "\(again)")
+            #expect(again.errors.contains("Make room on the disk."), "\(again)")
+            try disk.resize(bytes: 16 << 20)
+            let roomy = try ground.sync(manifest, room).wait()
+            #expect(roomy.ending == .exited(0), "\(roomy)")
+            #expect(ground.tree()["Documents/big"]?.count == 5_000_000)
+            let known = try ground.start(["plan", manifest, "--json"]).wait()
+            #expect(known.output.contains("\"noRoom\":0"), "\(known)")
+        }
+    }
+
+    /// Each of them would fit alone.
+    @Test func bodiesUnderWayCountAsUsed() async throws {
+        try await DetachedThread.run {
+            let disk = try SmallFileSystem(bytes: 8 << 20)
+            let shelf = MemoryShelf()
+            for name in ["a", "b"] { shelf.put("/\(name)", TestBytes.make(5_000_000, seed: 1)) }
+            let origin = ShelfOrigin(shelf, bytesPerSecond: 4_000_000)
+            let server = try OriginServer(responder: origin)
+            defer { server.stop() }
+            let ground = try Playground(
+                program: BuiltProgram.path(of: "mirror"), root: disk.folder.path)
+            defer { ground.remove() }
+            let entries = ["a", "b"].map {
+                "{\"path\":\"Caches/\($0)\",\"url\":\"\(server.url)/\($0)\"}"
+            }
+            let manifest = try ground.write(
+                manifest: "{\"name\":\"d\",\"resources\":[\(entries.joined(separator: ","))]}")
+            let result = try ground.start(["sync", manifest, "--min-free", "0", "--segments", "1"])
+                .wait()
+            #expect(result.ending == .exited(77), "\(result)")
+            #expect(result.output.contains("1 fetched, 1 no room"), "\(result)")
+            #expect(ground.tree().count == 1)
+        }
+    }
+
     /// A run that was killed left a log of the index, whose shared memory needs room to be read.
     @Test func statusWorksOnAFullDisk() async throws {
         try await DetachedThread.run {

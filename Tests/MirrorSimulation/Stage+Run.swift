@@ -149,9 +149,6 @@ extension Stage {
 
 extension TransferResult {
     fileprivate var requests: Int {
-        switch self {
-        case .received(let body): body.cost.requests
-        case .notModified(_, let cost), .failed(_, let cost), .cancelled(let cost): cost.requests
-        }
+        cost.requests
     }
 }

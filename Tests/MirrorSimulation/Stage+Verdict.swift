@@ -45,6 +45,7 @@ extension Stage {
             finding.failed += 1
             if error.code == .internalError { note("job \(job): \(error.message)") }
             if story.mustBeGranted(wish) { note("job \(job) failed: \(error.message)") }
+        case .leftOut: note("job \(job) was left out, and every disk here has room")
         case .cancelled:
             finding.cancelled += 1
             let isWanted = story.acts.isEmpty && story.rules.deadline == nil

@@ -33,8 +33,7 @@ final class Stage {
         var surroundings = TransferEngine.Surroundings(
             wire: wire, parts: parts, observer: observer, inbox: inbox,
             workers: SimulatedWorkers(time, chance, slowness: story.slowness),
-            readers: SimulatedWorkers(time, chance, slowness: story.slowness),
-            admit: { _, _ in nil })
+            readers: SimulatedWorkers(time, chance, slowness: story.slowness))
         surroundings.clock = time.clock
         surroundings.jitter = { chance.number(0...max(0, $0)) }
         engine = TransferEngine(story.configuration, surroundings)
@@ -63,7 +62,7 @@ final class Stage {
             checkLimits()
             if time.happen() { continue }
             if !engine.isHoldingBack { checkNothingCouldStart(wait) }
-            checkRunWaitsForNothing()
+            if wait > 0 { checkRunWaitsForNothing() }
             let before = time.now
             time.advance(to: min(time.next ?? .max, time.now.addingSaturated(max(0, wait))))
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0

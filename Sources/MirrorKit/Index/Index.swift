@@ -382,6 +382,24 @@ extension Index {
         }
     }
 
+    /// The sizes of files that found no room, as servers told them.
+    func learnedSizes() throws(MirrorError) -> [(target: Target, size: Int64)] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.learnedSizes()
+        }
+    }
+
+    /// Remembers the sizes of files that found no room, and forgets others.
+    func note(
+        learned: [(target: Target, size: Int64)], unlearned: [Target]
+    ) throws(MirrorError) {
+        if learned.isEmpty, unlearned.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for target in unlearned { try batch.forgetSize(of: target) }
+            for file in learned { try batch.put(size: file.size, of: file.target) }
+        }
+    }
+
     /// Adds bytes to what all runs have spent of the budget since `start`; returns the new account.
     func charge(_ bytes: Int64, since start: Instant) throws(MirrorError) -> BudgetAccount {
         try writing { (batch: inout Database) throws(IndexError) in

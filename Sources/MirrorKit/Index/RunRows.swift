@@ -145,3 +145,31 @@ extension Database {
         try execute("DELETE FROM evicted WHERE path = ?") { $0.add(target.path) }
     }
 }
+
+/// The sizes of files that found no room on the disk: rows of `meta` with the paths in their keys.
+extension Database {
+    private static var sizePrefix: String { "size " }
+
+    /// All sizes, in the order of the paths' bytes.
+    mutating func learnedSizes() throws(IndexError) -> [(target: Target, size: Int64)] {
+        let rows = try all(
+            "SELECT substr(key, 6), value FROM meta WHERE key >= 'size ' AND key < 'size!'"
+        ) { (row: inout Row) throws(IndexError) in
+            (target: try row.target(), size: Int64(try row.text()))
+        }
+        return rows.compactMap { row in row.size.map { (row.target, $0) } }
+    }
+
+    /// Remembers the size of a file.
+    mutating func put(size: Int64, of target: Target) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            $0.add(Self.sizePrefix + target.path)
+            $0.add("\(size)")
+        }
+    }
+
+    /// Forgets the size of a file.
+    mutating func forgetSize(of target: Target) throws(IndexError) {
+        try execute("DELETE FROM meta WHERE key = ?") { $0.add(Self.sizePrefix + target.path) }
+    }
+}

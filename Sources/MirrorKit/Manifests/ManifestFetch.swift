@@ -85,6 +85,8 @@ final class ManifestFetch: Sendable {
         case .received(let body): return .received(body, try store.text(of: body.content))
         case .notModified(let answer, _): return .notModified(answer)
         case .failed(let error, _): return .failed(error)
+        case .leftOut(let reason, _):
+            return .failed(MirrorError(leftOut: download.target, because: reason))
         case .cancelled: throw ManifestFetch.interrupted
         }
     }

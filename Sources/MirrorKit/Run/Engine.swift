@@ -16,7 +16,7 @@ final class Engine: Sendable {
     private let lock: Mutex<RootLock?>
     private let configuration: Configuration
     private let loop = Mutex<TransferLoop?>(nil)
-    let runs = RunRegister()
+    let runs: RunRegister
     let locks: TargetLocks
 
     /// Opens the index of a root whose lock is held, and settles what an interrupted run left.
@@ -27,6 +27,7 @@ final class Engine: Sendable {
     ) throws(MirrorError) {
         self.root = root
         locks = .of(root)
+        runs = RunRegister(FreeSpaceCheck(root, least: configuration.minFree))
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
         let settled: Recovery.Settled
@@ -100,7 +101,6 @@ final class Engine: Sendable {
     private func startedLoop() throws(MirrorError) -> TransferLoop {
         try loop.withLock { (loop) throws(MirrorError) in
             if let loop { return loop }
-            let freeSpace = FreeSpaceCheck(root, leastFreeSpace: configuration.minFree)
             var configuration = configuration
             configuration.jobs = Descriptor.transfers(
                 wanted: configuration.jobs, limit: Descriptor.limit)
@@ -108,8 +108,7 @@ final class Engine: Sendable {
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
                 remembered: (try? index.learnedLimits()) ?? [:],
-                remember: { [index] in try? index.remember(learnedLimits: $0) },
-                admit: { freeSpace.admit($0, for: $1) })
+                remember: { [index] in try? index.remember(learnedLimits: $0) })
             loop = made
             return made
         }
@@ -125,6 +124,9 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     private let last = Atomic(-1)
     /// The runs by their numbers.
     private var runs: [Int: RunDriver] = [:]
+    private var freeSpace: FreeSpaceCheck
+
+    init(_ freeSpace: FreeSpaceCheck) { self.freeSpace = freeSpace }
 
     /// The number for the next run.
     func nextNumber() -> Int { last.add(1, ordering: .relaxed).newValue }
@@ -144,6 +146,19 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     func tell(_ download: Download, _ event: TransferEvent) {
         // A run that has ended without waiting for its downloads is not in `runs` any more.
         runs[download.id >> 32]?.note(event, of: RunRegister.position(of: download.id))
+    }
+
+    func refusal(
+        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+        reserved: () -> [Area: Int64]
+    ) -> Reason? {
+        let position = RunRegister.position(of: download.id)
+        if let refusal = runs[download.id >> 32]?.refusal(ofFileOf: size, for: position) {
+            return refusal
+        }
+        let shortage = freeSpace.shortage(
+            of: bytes, forFileOf: size, in: download.target.area, reserved: reserved)
+        return shortage.map { .noRoom($0) }
     }
 
     func takeTurn() {

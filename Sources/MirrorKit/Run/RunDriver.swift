@@ -48,6 +48,14 @@ final class RunDriver: @unchecked Sendable {
     /// Says whether transfers may run. `nil` if they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
+    /// Bytes of Caches that the quota still has for files of unknown size. `nil` means no quota.
+    private var quotaRoom: Int64?
+    /// What files of unknown size were found to take of `quotaRoom`, by their steps.
+    private var quotaTaken: [Int: Int64] = [:]
+    /// Files without room, whose sizes the index remembers; those that got room are forgotten.
+    private var learned: [(target: Target, size: Int64)] = []
+    private var unlearned: [Target] = []
+    private var newlyEvicted: [EvictedFile] = []
     /// Why the run could fetch only urgent resources when it began. `nil` if it could fetch all.
     ///
     /// The run fetches no others later either, because `prepare` checked no disk space for them.
@@ -62,6 +70,7 @@ final class RunDriver: @unchecked Sendable {
         startedAt = SystemClock.now()
         moment = RunMoment(elapsed: 0, time: startedAt)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
+        quotaRoom = plan.quotaRoom?.left
         lookAtClock()
     }
 
@@ -110,8 +119,10 @@ final class RunDriver: @unchecked Sendable {
 
     private func prepare() throws {
         firstDeferral = permission?.deferral(at: moment)
-        var limits = RunLimits(execution, deferral: firstDeferral)
-        if try limits.needsEvictions(in: engine.root) { take(.roomIsShort) }
+        let limits = RunLimits(execution, deferral: firstDeferral)
+        let (shortages, needsEvictions) = try limits.check(in: engine.root)
+        if !shortages.isEmpty { take(.withoutRoom(shortages)) }
+        if needsEvictions { take(.roomIsShort) }
         givenPaths = try readGivenPaths()
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
@@ -152,6 +163,9 @@ final class RunDriver: @unchecked Sendable {
             engine.locks.unlock(work.lockedTargets)
         }
         permission?.close(at: moment)
+        // Without these rows the next plan asks again, and learns the sizes again.
+        try? engine.index.note(learned: learned, unlearned: unlearned)
+        try? engine.index.note(evicted: newlyEvicted, readmitted: [])
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
         log.close()
@@ -188,7 +202,14 @@ extension RunDriver {
     }
 
     /// Stores an event of a step's transfer until the next turn.
-    func note(_ event: TransferEvent, of position: Int) { news.append((position, event)) }
+    func note(_ event: TransferEvent, of position: Int) {
+        news.append((position, event))
+        guard !quotaTaken.isEmpty, case .ended(let result) = event else { return }
+        if case .received = result { return }
+        quotaRoom =
+            quotaTaken.removeValue(forKey: position).map { (quotaRoom ?? 0) + $0 }
+            ?? quotaRoom
+    }
 
     /// Whether no step is under way or will be.
     var hasEndedSteps: Bool { machine.isOver || machine.awaitsLook }
@@ -300,6 +321,7 @@ enum RunMessage: Sendable {
 extension RunDriver: RunSurroundings {
     func tell(_ body: Event.Body, _ totals: RunTotals) {
         log.note(body)
+        if case .done(let done) = body { learn(from: done) }
         // The queue may have taken the array's storage, so the array gets new storage.
         if events.isEmpty {
             events.reserveCapacity(Self.mostEvents)
@@ -349,6 +371,41 @@ extension RunDriver: RunSurroundings {
 // MARK: Transfers and promotions
 
 extension RunDriver {
+    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? {
+        guard let (quota, _) = plan.quotaRoom, let room = quotaRoom,
+            plan.steps.target(at: position).area == .caches
+        else { return nil }
+        let step = plan.steps[position]
+        // What the plan has counted for the file, and what an earlier answer has taken.
+        let counted = step.size ?? step.seen?.size ?? 0
+        let growth = size - counted - quotaTaken[position, default: 0]
+        if growth <= 0 { return nil }
+        guard growth <= room else { return .overQuota(of: quota, size: size) }
+        quotaRoom = room - growth
+        quotaTaken[position, default: 0] += growth
+        return nil
+    }
+
+    /// Notes the size of a file that found no room, for the next plan.
+    private func learn(from done: Event.Done) {
+        switch done.reason {
+        case .noRoom(let shortage):
+            // A size that the manifest declares needs no memory.
+            guard let size = shortage.size,
+                let position = plan.steps.position(of: done.target),
+                plan.resource(of: plan.steps[position])?.size == nil
+            else { return }
+            learned.append((done.target, size))
+        case .overQuota(_, let size?) where done.step != .evicted:
+            newlyEvicted.append(
+                EvictedFile(target: done.target, size: size, lastUse: moment.time))
+        default:
+            if !plan.learned.isEmpty, plan.learned.contains(done.target) {
+                unlearned.append(done.target)
+            }
+        }
+    }
+
     func submit(
         _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
     ) {

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The limits that a plan must not exceed, checked before its first request.
 struct RunLimits {
     let plan: Plan
@@ -7,12 +5,6 @@ struct RunLimits {
     let configuration: Configuration
     /// Why the run fetches only urgent resources when it begins. `nil` if it fetches all.
     let deferral: Deferral?
-    /// `demands`: the bytes that the plan writes to each file system. `freed`: what its evictions
-    /// free there.
-    private var demands: [SpaceDemand] = []
-    private var freed: [Int64] = []
-    /// The position in `demands` of the file system that has each area.
-    private var volumes: [Area: Int] = [:]
 
     init(_ execution: Execution, deferral: Deferral?) {
         plan = execution.plan
@@ -21,13 +13,26 @@ struct RunLimits {
         self.deferral = deferral
     }
 
-    /// Returns whether the plan's bytes fit only after its evictions.
+    /// Checks the limits. Returns what is missing for files that do not fit on the disk, and whether
+    /// the others fit only after the plan's evictions.
     ///
-    /// Throws `deleteLimit` or `spaceLimit`.
-    mutating func needsEvictions(in root: RootDirectory) throws(MirrorError) -> Bool {
+    /// Throws `deleteLimit`, or `spaceLimit` for a run that requires room for all files.
+    func check(
+        in root: RootDirectory
+    ) throws(MirrorError) -> (shortages: [Int: SpaceShortage], needsEvictions: Bool) {
         try checkRemovals()
         try checkEvictions()
-        return try checkSpace(root)
+        let disk = try DiskSpace(of: root, least: configuration.minFree)
+        let sets = options.offline ? AtomicSets(plan) : nil
+        let postponed = postponedSteps()
+        let shortages = plan.shortages(on: disk) { isLeftForLater($0, sets, postponed) }
+        if options.requireRoom { try requireRoom(shortages) }
+        let needsEvictions =
+            plan.evictableFiles > 0
+            && !plan.fits(disk) {
+                shortages[$0] != nil || isLeftForLater($0, sets, postponed)
+            }
+        return (shortages, needsEvictions)
     }
 
     private func checkRemovals() throws(MirrorError) {
@@ -62,65 +67,14 @@ struct RunLimits {
             remedy: Remedy(.allowRemovals, "\(count)"))
     }
 
-    private mutating func checkSpace(_ root: RootDirectory) throws(MirrorError) -> Bool {
-        let all: [Volume]
-        do throws(Errno) { all = try Volume.all(of: root) } catch { throw MirrorError(error) }
-        demands = all.map { _ in SpaceDemand() }
-        freed = all.map { _ in 0 }
-        for area in Area.allCases {
-            volumes[area] = all.firstIndex { $0.areas.contains(area) }
-        }
-        let plan = plan
-        let sets = options.offline ? AtomicSets(plan) : nil
-        let postponed = postponedSteps()
-        for position in plan.steps.notable {
-            if isLeftForLater(position, sets, postponed) { continue }
-            if let fetch = plan.steps.plainFetch(at: position) {
-                need(
-                    fetch.size, in: plan.steps.area(ofResource: fetch.resource, in: fetch.manifest),
-                    for: plan.steps.target(at: position), isFetched: true)
-                continue
-            }
-            let step = plan.steps[position]
-            let bytes: Int64?
-            switch step.means {
-            case .transfer: bytes = step.expectedBytes
-            case .copy: bytes = step.size ?? 0
-            case .removal where step.kind == .evicted:
-                if let volume = volumes[step.target.area] { freed[volume] += step.size ?? 0 }
-                continue
-            case .nothing, .adoption, .move, .removal: continue
-            }
-            need(
-                bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
-        }
-        let least = configuration.minFree
-        var needsEvictions = false
-        for (number, volume) in all.enumerated() {
-            let demand = demands[number]
-            let refusal = { (freed: Int64) in
-                demand.refusal(
-                    at: volume.path(in: root),
-                    available: volume.availableBytes.addingSaturated(freed), least: least)
-            }
-            if refusal(0) == nil { continue }
-            // Even after the evictions the bytes do not fit.
-            if let refusal = refusal(freed[number]) { throw refusal }
-            needsEvictions = true
-        }
-        return needsEvictions
-    }
-
-    private mutating func need(
-        _ bytes: Int64?, in area: Area, for target: @autoclosure () -> Target, isFetched: Bool
-    ) {
-        guard let volume = volumes[area] else { return }
-        demands[volume].add(bytes, for: target())
-        // A part lies in tmp. If the file's area is on another file system, the file needs space in
-        // both.
-        if isFetched, let tmp = volumes[.tmp], tmp != volume {
-            demands[tmp].passThrough(bytes, for: target())
-        }
+    private func requireRoom(_ shortages: [Int: SpaceShortage]) throws(MirrorError) {
+        guard let (position, shortage) = shortages.min(by: { $0.key < $1.key }) else { return }
+        let target = plan.steps.target(at: position)
+        let others = shortages.count - 1
+        let more = others > 0 ? " and \(Counted(others, "more file"))" : ""
+        throw MirrorError(
+            .spaceLimit, "\(target)\(more): \(shortage.because). Nothing was changed.",
+            target: target, remedy: shortage.remedy)
     }
 
     /// Whether this run does not fetch a step's file, so that the file needs no space.
@@ -147,66 +101,65 @@ struct RunLimits {
     }
 }
 
-/// Admits bodies whose size the manifest does not declare, as long as they fit on the disk.
+/// Admits bodies as long as they fit on the disk; used on the thread of transfers.
 ///
 /// A question to the file system costs as much as the receipt of a small file. So its answer is
 /// used again for a while, less the bytes admitted since, while plenty of space is left. A refusal
 /// always follows a new question.
-final class FreeSpaceCheck: Sendable {
+struct FreeSpaceCheck {
     /// Milliseconds for which an answer of the file system is used again.
     private static let validity: Int64 = 250
     /// If fewer free bytes than this would remain, each body needs a new answer of the file system.
     private static let plenty: Int64 = 256 << 20
 
     private let root: RootDirectory
-    private let leastFreeSpace: Int64
-    /// `volumes`: the last answer. `admitted`: the bytes admitted since. `end`: when the answer
-    /// expires.
-    ///
-    /// `end` is in milliseconds of the monotonic clock.
-    private let known = Mutex<(volumes: [Volume], admitted: [String: Int64], end: Int64)?>(nil)
+    private let least: Int64
+    /// How many bytes may come before the file system is asked again.
+    private var slack: Int64 = 0
+    /// When `slack` expires, in milliseconds of the monotonic clock.
+    private var end: Int64 = 0
 
-    init(_ root: RootDirectory, leastFreeSpace: Int64) {
+    init(_ root: RootDirectory, least: Int64) {
         self.root = root
-        self.leastFreeSpace = leastFreeSpace
+        self.least = least
     }
 
-    /// Admits bytes of a target if they fit. Returns an error if they do not fit.
+    /// Returns what is missing for a body. Returns nil if it fits.
     ///
-    /// The bytes must fit on the file system of the part and on that of the file.
-    func admit(_ bytes: Int64, for target: Target) -> MirrorError? {
-        let needed = bytes.addingSaturated(leastFreeSpace)
+    /// - Parameters:
+    ///   - bytes: the bytes that will come.
+    ///   - size: the size of the whole file.
+    ///   - reserved: the bytes that the bodies under way still bring, by their areas.
+    mutating func shortage(
+        of bytes: Int64, forFileOf size: Int64, in area: Area, reserved: () -> [Area: Int64]
+    ) -> SpaceShortage? {
         let now = SystemClock.monotonic()
-        return known.withLock { known in
-            if let (all, admitted, end) = known, now < end {
-                let volumes = all.filter { $0.isWritten(by: target.area) }
-                let enough = needed.addingSaturated(Self.plenty)
-                let isPlenty = volumes.allSatisfy {
-                    $0.availableBytes - (admitted[$0.place] ?? 0) >= enough
-                }
-                if isPlenty {
-                    for volume in volumes {
-                        known?.admitted[volume.place] = bytes.addingSaturated(
-                            admitted[volume.place] ?? 0)
-                    }
-                    return nil
-                }
-            }
-            guard let all = try? Volume.all(of: root) else { return nil }
-            let volumes = all.filter { $0.isWritten(by: target.area) }
-            var demand = SpaceDemand()
-            demand.add(bytes, for: target)
-            for volume in volumes {
-                let refusal = demand.refusal(
-                    at: volume.path(in: root), available: volume.availableBytes,
-                    least: leastFreeSpace)
-                if let refusal { return refusal }
-            }
-            let admitted = volumes.map { ($0.place, bytes) }
-            known = (
-                all, Dictionary(admitted, uniquingKeysWith: max), now + Self.validity
-            )
+        if now < end, bytes <= slack {
+            slack -= bytes
             return nil
         }
+        (slack, end) = (0, 0)
+        // If the file system gives no answer, writing shows whether the bytes fit.
+        guard var disk = try? DiskSpace(of: root, least: least) else { return nil }
+        for (area, bytes) in reserved() { disk.take(bytes, in: area) }
+        let need = SpaceNeed(size: size, bytes: bytes, area: area, isFetched: true)
+        if let shortage = disk.reserve(need) { return shortage }
+        let left = disk.volumes.map { $0.available - least }.min() ?? 0
+        (slack, end) = (max(0, left - Self.plenty), now + Self.validity)
+        return nil
+    }
+}
+
+extension DiskSpace {
+    /// Asks the file systems under a root for their free space.
+    init(of root: RootDirectory, least: Int64) throws(MirrorError) {
+        let all: [Volume]
+        do throws(Errno) { all = try Volume.all(of: root) } catch { throw MirrorError(error) }
+        self.init(
+            all.map {
+                DiskVolume(
+                    place: $0.path(in: root), areas: Set($0.areas), available: $0.availableBytes,
+                    least: least)
+            })
     }
 }

@@ -21,6 +21,7 @@ struct AdmissionScan {
 
     /// Adds evictions, readmissions and abandoned parts to a plan. Throws `MirrorError`.
     func look(_ plan: inout Plan) throws {
+        plan.learn(evicted.values.compactMap { file in file.size.map { (file.target, $0) } })
         if let quota = view.options.quota {
             try admit(to: quota, &plan)
         } else {
@@ -66,6 +67,10 @@ extension AdmissionScan {
         let seats = try seats(&plan)
         let leftOut = QuotaCandidate.leftOut(of: seats.map(\.candidate), quota: quota)
         let out = Set(leftOut)
+        let taken = seats.indices.reduce(Int64(0)) { taken, position in
+            out.contains(position) ? taken : taken.addingSaturated(seats[position].candidate.size)
+        }
+        plan.quotaRoom = (quota, max(0, quota - taken))
         for (position, seat) in seats.enumerated() where !out.contains(position) {
             let target = target(of: seat, plan)
             if evicted[target] != nil { plan.readmitted.append(target) }
@@ -126,11 +131,11 @@ extension AdmissionScan {
             claim: claim(on: target, wasEvicted: known != nil),
             lastUse: known?.lastUse ?? view.now)
         if let fetch = plan.steps.plainFetch(at: position) {
-            candidate.size = fetch.size ?? known?.size ?? 0
+            candidate.size = fetch.size ?? 0
         } else {
             let step = plan.steps[position]
             if step.means == .removal { return nil }
-            candidate.size = step.size ?? known?.size ?? 0
+            candidate.size = step.size ?? 0
             if case .nothing = step.existing { return Seat(candidate: candidate, step: position) }
             // mirror did not put this file there: it is the user's, or the step adopts it.
             candidate.mayLeave = false

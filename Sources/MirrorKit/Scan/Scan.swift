@@ -10,11 +10,14 @@ struct Scan: ~Copyable {
 
     private var view: ScanView
     private let hasSplit: Bool
+    /// Bytes that must stay free on each file system.
+    private let least: Int64
 
     /// Checks the inputs of a plan. A missing root or index counts as empty.
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
-        now: Instant, splitting many: Int = Scan.manyTargets, meter: ActivityMeter? = nil,
+        now: Instant, least: Int64 = 0, splitting many: Int = Scan.manyTargets,
+        meter: ActivityMeter? = nil,
         isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         var reconciler = Reconciler()
@@ -32,6 +35,7 @@ struct Scan: ~Copyable {
             now: now, isCancelled: isCancelled, meter: meter, book: book,
             orphanOwners: options.isSelection
                 ? [:] : OwnerBook.orphanOwners(manifests, book.formerNames))
+        self.least = least
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
@@ -80,7 +84,15 @@ struct Scan: ~Copyable {
             let others = parts.map(\.name).filter { $0 != used }
             if !others.isEmpty { plan.supersededParts[target] = others }
         }
+        if let index = view.index {
+            let sizes = try index.learnedSizes()
+            plan.learned = Set(sizes.map(\.target))
+            plan.learn(sizes)
+        }
         try AdmissionScan(view, besides: findings.respelled).look(&plan)
+        if let root = view.root {
+            plan.withoutRoom = plan.shortages(on: try DiskSpace(of: root, least: least))
+        }
         return plan
     }
 

@@ -48,12 +48,12 @@ public actor MirrorSession {
     public func plan(
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
-        let (root, meter) = (root, ActivityMeter.current)
+        let (root, meter, least) = (root, ActivityMeter.current, configuration.minFree)
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }
             let scan = try Scan(
                 manifests: manifests, options: options, root: view.root, index: view.index,
-                now: SystemClock.now(), meter: meter, isCancelled: isCancelled)
+                now: SystemClock.now(), least: least, meter: meter, isCancelled: isCancelled)
             return try scan.plan(for: root)
         }
     }

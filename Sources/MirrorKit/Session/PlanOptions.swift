@@ -87,6 +87,8 @@ public struct RunOptions: Sendable {
     var paused = PausedTargets()
     /// How many files may be removed.
     public var maxDelete = DeleteLimit.whenOmitted
+    /// Whether the run is refused if the disk has no room for all files of the plan.
+    public var requireRoom = false
     /// Whether the first failure of a resource that is not optional ends the run.
     public var failFast = false
     /// The time after which the run ends, counted from `began`. `nil` means no limit.

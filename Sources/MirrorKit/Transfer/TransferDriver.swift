@@ -268,6 +268,12 @@ extension TransferEngine {
                     .memory(body.memory)
                 }
         } catch { return fail(download, MirrorError(error, target: download.target)) }
+        if download.expectation.size == nil, download.machine?.reception?.total == nil {
+            // Only now is the size known.
+            do { try admit(0, forFileOf: body.length, download) } catch {
+                return fail(download, error)
+            }
+        }
         let declared = download.expectation.digests
         let result = ReceivedBody(
             content: content,
@@ -288,12 +294,9 @@ extension TransferEngine {
         if let notice = action.notice { register.report(download, notice) }
         if action.dropsPart { try download.drop() }
         guard let identity = download.machine?.part?.identity else { return }
-        if download.expectation.size == nil, let total = reception.total,
-            let error = surroundings.admit(
-                total - max(reception.offset, download.segments?.state.plan.heldBytes ?? 0),
-                download.target)
-        {
-            throw error
+        if let total = reception.total ?? download.expectation.size {
+            let held = max(reception.offset, download.segments?.state.plan.heldBytes ?? 0)
+            try admit(total - held, forFileOf: total, download)
         }
         if reception.isRange, let body = download.body {
             guard body.length == reception.offset else {
@@ -307,6 +310,32 @@ extension TransferEngine {
         }
         download.body = IncomingBody(
             reception, identity: identity, of: download, by: work)
+    }
+}
+
+extension TransferEngine {
+    /// Throws an error if there is no room for a body, on the disk or within the quota.
+    private func admit(
+        _ bytes: Int64, forFileOf size: Int64, _ download: Download
+    ) throws(MirrorError) {
+        let refusal = surroundings.observer.refusal(of: bytes, forFileOf: size, download) {
+            reservedBytes(besides: download)
+        }
+        if let refusal { throw MirrorError(leftOut: download.target, because: refusal) }
+    }
+
+    /// The bytes that the other bodies under way still bring, by their areas.
+    private func reservedBytes(besides download: Download) -> [Area: Int64] {
+        var reserved: [Area: Int64] = [:]
+        for other in register.downloads.values where other !== download && other.body != nil {
+            guard let total = other.machine?.reception?.total ?? other.expectation.size else {
+                continue
+            }
+            let left = max(0, total - other.heldBytes)
+            reserved[other.target.area] =
+                reserved[other.target.area, default: 0].addingSaturated(left)
+        }
+        return reserved
     }
 }
 

@@ -7,6 +7,10 @@ extension TransferEngine {
     /// Ends a download with a failure that no source can repair.
     func fail(_ download: Download, _ error: MirrorError) {
         download.countRequests()
+        if let reason = error.leftOut {
+            download.discardsPart = true
+            return finish(download, .leftOut(reason, download.cost))
+        }
         var error = error
         error.target = error.target ?? download.target
         error.attempts = max(error.attempts, download.cost.requests)

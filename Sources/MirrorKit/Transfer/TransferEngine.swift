@@ -18,9 +18,6 @@ final class TransferEngine {
         /// `workers`: threads that write and hash bytes. `readers`: threads that read parts.
         let workers: any Workers
         let readers: any Workers
-        /// Returns the error that forbids a number of further bytes of a target.
-        /// Returns nil to allow the bytes.
-        let admit: @Sendable (Int64, Target) -> MirrorError?
         /// `remembered`: how many downloads at once suited each host in earlier runs.
         /// `remember`: receives the numbers of this run.
         var remembered: [Host: Int] = [:]

@@ -16,14 +16,10 @@ final class TransferLoop: Sendable {
     /// - Parameters:
     ///   - remembered: the number of downloads at once that suited each host in earlier runs.
     ///   - remember: called at the end with the numbers of this run.
-    ///   - admit: decides whether a target may receive a number of further bytes that the manifest
-    ///     does not declare. It returns nil to allow them. An error ends the download. Called on
-    ///     the transfer thread, and must return quickly.
     init(
         configuration: Configuration, parts: any PartStore, observer: any TransferObserver,
         remembered: [Host: Int] = [:],
-        remember: @escaping @Sendable ([Host: Int]) -> Void = { _ in },
-        admit: @escaping @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
+        remember: @escaping @Sendable ([Host: Int]) -> Void = { _ in }
     ) throws(MirrorError) {
         do throws(Errno) {
             let inbox = try TransferInbox()
@@ -33,7 +29,7 @@ final class TransferLoop: Sendable {
                     wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
                     observer: observer, inbox: inbox,
                     workers: WorkPool(name: "pipelines", threads: 2),
-                    readers: WorkPool(name: "parts", threads: 2), admit: admit)
+                    readers: WorkPool(name: "parts", threads: 2))
                 surroundings.remembered = remembered
                 surroundings.remember = remember
                 let engine = TransferEngine(configuration, surroundings)
@@ -96,6 +92,18 @@ protocol TransferObserver: Sendable {
     /// The observer must not begin or end transfers here, because the call may come from a callback
     /// of libcurl.
     func tell(_ download: Download, _ event: TransferEvent)
+    /// Returns why there is no room for a body. Returns nil to let its bytes come.
+    ///
+    /// The call may come from a callback of libcurl.
+    ///
+    /// - Parameters:
+    ///   - bytes: the bytes that will come.
+    ///   - size: the size of the whole file.
+    ///   - reserved: the bytes that the bodies under way still bring, by their areas.
+    func refusal(
+        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+        reserved: () -> [Area: Int64]
+    ) -> Reason?
     /// Acts on the events since the last turn, and on messages from other threads.
     func takeTurn()
     /// Milliseconds until the observer needs a turn. `nil` means that only an event causes a turn.
@@ -103,6 +111,11 @@ protocol TransferObserver: Sendable {
 }
 
 extension TransferObserver {
+    func refusal(
+        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+        reserved: () -> [Area: Int64]
+    ) -> Reason? { nil }
+
     func takeTurn() {}
 
     var timeToWait: Int64? { nil }

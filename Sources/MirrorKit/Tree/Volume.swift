@@ -44,9 +44,6 @@ struct Volume: Hashable {
         place.isEmpty ? root.path : root.path + "/" + place
     }
 
-    /// Whether files of an area, or their parts in `tmp/`, are written to this file system.
-    func isWritten(by area: Area) -> Bool { areas.contains(area) || areas.contains(.tmp) }
-
     private static func available(_ folder: Descriptor, path: String) throws(Errno) -> Int64 {
         var result = statvfs()
         try retryingLibc("fstatvfs", path) { fstatvfs(folder.number, &result) }

@@ -97,6 +97,8 @@ private struct Arrivals {
         switch event.body {
         case .done(let done) where done.outcome == .evicted:
             leave(done, .spaceLimit, "A file larger than the quota does not come: raise --quota.")
+        case .done(let done) where done.outcome == .noRoom:
+            leave(done, .spaceLimit, "Make room on the disk, or lower --min-free.")
         case .done(let done) where done.outcome == .deferred:
             leave(done, .noRun, "mirror resume \(done.target) lets it come.")
         case .failed(let failed) where failed.isOptional: refusal = refusal ?? failed.error

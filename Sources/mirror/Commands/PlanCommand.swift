@@ -27,12 +27,16 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
+    @Option(help: .minFree) var minFree = ByteCount(64 << 20)
+
     @Flag(help: .strictLists) var strict = false
 
     @Flag(help: "Exit 2 when there is something to do.") var exitCode = false
 
     func run() async throws {
-        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        var configuration = network.configuration
+        configuration.minFree = minFree.bytes
+        let session = try MirrorSession(root: root.root, configuration: configuration)
         if manifests.isEmpty { try session.requireRoot() }
         var arguments = ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists)
@@ -43,6 +47,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         var options = selection.planOptions
         storage.apply(to: &options)
         let plan = try await session.plan(manifests, options: options)
+        if !output.json, !output.quiet, let note = storage.note(about: plan) {
+            Console.error.line("mirror: note: \(note)")
+        }
         plan.show(output, try await PermissionStatus(of: when.permission, in: session))
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
@@ -61,7 +68,13 @@ extension Plan {
         for position in steps.indices {
             if !options.verbose, steps.isPlainKeep(at: position) { continue }
             let step = steps[position]
-            if isShown(step, options) { lines.line(line(step, style, clock)) }
+            if let shortage = withoutRoom[position], !options.quiet {
+                let because = style.faint("  (\(shortage.because.printable))")
+                let label = style.label(Outcome.noRoom.word, .warning)
+                lines.line(label + step.target.path.printable + because)
+            } else if isShown(step, options) {
+                lines.line(line(step, style, clock))
+            }
         }
         if !options.quiet {
             lines.line(totals)
@@ -100,8 +113,11 @@ extension Plan {
 
     private var totals: String {
         let totals = PlanTotals(of: self)
-        let counts = Step.Kind.allCases.compactMap { kind in
+        var counts = Step.Kind.allCases.compactMap { kind in
             totals.steps[kind].map { "\($0) \(kind.rawValue)" }
+        }
+        if totals.withoutRoom > 0 {
+            counts.append("\(totals.withoutRoom) \(Outcome.noRoom.word)")
         }
         var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
         text += " To fetch: \(ByteCount(totals.bytesToFetch))"

@@ -138,6 +138,7 @@ extension SyncOptions {
             announce: { if !isAnnounced { announce(session, in: output) } }
         ) { plan in
             CommandStage.enter(.running)
+            if let note = storage.note(about: plan) { output.note(note) }
             // A run that has nothing to do ends before another process could steer it.
             if !plan.isEmpty { output.responder?.begin(session) }
             try await output.show(session.execute(plan, options: try runOptions()))

@@ -10,8 +10,10 @@ struct RunningOptions: ParsableArguments {
     @Option(help: ArgumentHelp("With --stale-ok: how old such files may be.", valueName: "time"))
     var maxStale: DurationText?
 
-    @Option(help: ArgumentHelp("Bytes that stay free on each file system.", valueName: "size"))
-    var minFree = ByteCount(64 << 20)
+    @Option(help: .minFree) var minFree = ByteCount(64 << 20)
+
+    @Flag(help: "Refuse the whole run where the disk has no room for every file.")
+    var requireRoom = false
 
     @Option(
         help: ArgumentHelp(
@@ -38,10 +40,17 @@ struct RunningOptions: ParsableArguments {
         options.staleOK = staleOk
         options.maxStale = maxStale?.duration
         options.offline = network.offline
+        options.requireRoom = requireRoom
         options.secrets = try network.secrets()
         options.followsPlanning = true
         return options
     }
+}
+
+extension ArgumentHelp {
+    /// The help of `--min-free`, which several verbs have.
+    static let minFree = ArgumentHelp(
+        "Bytes that stay free on each file system.", valueName: "size")
 }
 
 /// How long a command may take.
@@ -112,6 +121,15 @@ struct StorageOptions: ParsableArguments {
         options.quota = quota?.bytes
         options.keepTmp = keepTmp?.duration
         options.keepParts = keepParts.duration
+    }
+
+    /// Returns what a quota does not count, if the plan has such files.
+    func note(about plan: Plan) -> String? {
+        guard quota != nil else { return nil }
+        let count = plan.steps.indices.count { plan.steps.target(at: $0).area == .documents }
+        if count == 0 { return nil }
+        return
+            "--quota counts Caches; \(Counted(count, "file")) of Documents \(Counted.verb(Int64(count), "is", "are")) not counted."
     }
 }
 

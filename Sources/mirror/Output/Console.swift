@@ -218,7 +218,7 @@ struct TextStyle: Sendable {
     func outcome(_ outcome: Outcome) -> String {
         switch outcome {
         case .failed: label(outcome.word, .failure)
-        case .conflict, .edited, .stale: label(outcome.word, .warning)
+        case .conflict, .edited, .stale, .noRoom: label(outcome.word, .warning)
         case .kept, .skipped, .deferred, .unchanged, .notModified, .adopted:
             label(outcome.word, .neutral)
         default: label(outcome.word, .good)

@@ -10,7 +10,8 @@ extension Remedy {
         case .makeRoot: "Pass --root, or make one with mirror sync MANIFEST."
         case .waitForLock: "Wait for it with --wait 30s, or stop it."
         case .allowRemovals: "If that is meant, pass --max-delete \(subject)."
-        case .freeSpace: "Make room, or lower --min-free."
+        case .freeSpace:
+            subject.isEmpty ? "Make room on the disk." : "Make room, or lower --min-free."
         case .renameConflicts: "Move the file away, or run with --on-conflict rename."
         case .refetch: "Move it away, or fetch it anew with --refetch \(subject)."
         case .takeOver: "Or pass --take-over to move it to \(subject)."

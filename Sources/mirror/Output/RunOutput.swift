@@ -330,6 +330,7 @@ struct RunOutput {
         if let because = report.deferral(in: event), terminal.deferrals.insert(because).inserted {
             Console.error.line("mirror: note: deferred: \(because)")
         }
+        terminal.roomAdvice = terminal.roomAdvice ?? report.roomAdvice(in: event)
         if held.keep(event) {
             let more = terminal.failed - RunOutput.mostFailures
             if more > 0, !isLive {

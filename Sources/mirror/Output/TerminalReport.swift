@@ -16,6 +16,8 @@ struct TerminalReport {
     /// `deferrals`: the reasons for deferral that were printed.
     var failed = 0
     var deferrals: Set<String> = []
+    /// What helps against a lack of room on the disk, if a file met one.
+    var roomAdvice: String?
     private var failures = FailureCauses()
     private var isMuch = false
     private var successes = 0
@@ -38,8 +40,10 @@ struct TerminalReport {
         return isMuch || successes > Self.mostSuccesses
     }
 
-    /// The failures, at the end of the run.
-    func end(_ style: TextStyle) -> [String] { failures.lines(style) }
+    /// The failures and the advice, at the end of the run.
+    func end(_ style: TextStyle) -> [String] {
+        failures.lines(style) + (roomAdvice.map { ["mirror: note: \($0)"] } ?? [])
+    }
 }
 
 extension PlanTotals {
@@ -57,7 +61,8 @@ extension Event {
         switch body {
         case .removed: true
         case .done(let done):
-            ![.conflict, .edited, .stale, .kept, .notModified, .deferred].contains(done.outcome)
+            ![.conflict, .edited, .stale, .kept, .notModified, .deferred, .noRoom]
+                .contains(done.outcome)
                 && done.conflict == nil && done.verified != .none
         default: false
         }

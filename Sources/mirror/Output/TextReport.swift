@@ -42,6 +42,15 @@ struct TextReport {
         return done.reason.because(on: clock).printable
     }
 
+    /// Returns what helps against a lack of room on the disk.
+    ///
+    /// Returns nil for other events, and in a quiet report.
+    func roomAdvice(in event: Event) -> String? {
+        guard case .done(let done) = event.body, case .noRoom(let shortage) = done.reason, !isQuiet
+        else { return nil }
+        return shortage.remedy.sentence
+    }
+
     private func line(for done: Event.Done) -> String? {
         // Files that every run leaves out have no line; they are counted.
         let isLeftOut = done.outcome == .evicted && done.bytesFreed == 0
@@ -49,7 +58,8 @@ struct TextReport {
         guard isVerbose || !isQuiet && isNews else { return nil }
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
-        case .edited, .stale, .deferred, .evicted, .kept, .adopted, .moved, .copied, .updated,
+        case .edited, .stale, .deferred, .evicted, .noRoom, .kept, .adopted, .moved, .copied,
+            .updated,
             .unchanged,
             .repaired:
             words += style.faint("  (\(done.reason.because(on: clock).printable))")
@@ -63,7 +73,7 @@ struct TextReport {
         if let conflict = done.conflict {
             words += "\n" + style.label("kept as", .warning) + conflict.path.printable
         }
-        if done.verified == .none, ![.kept, .deferred, .evicted].contains(done.outcome) {
+        if done.verified == .none, ![.kept, .deferred, .evicted, .noRoom].contains(done.outcome) {
             words += style.faint("  unverified: the server gave neither size nor digest")
         }
         return words
@@ -155,6 +165,7 @@ extension Outcome {
         switch self {
         case .notModified: "not modified"
         case .conflict: "in conflict"
+        case .noRoom: "no room"
         default: rawValue
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// What is refused before the first request.
 @Suite(.timeLimit(.minutes(15))) struct RunLimitsTests {
-    @Test func sumOfSizesThatOverflowsIsRefused() async throws {
+    @Test func sizesThatOverflowFindNoRoom() async throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let session = try MirrorSession(root: folder.full("root"))
@@ -15,9 +15,17 @@ import Testing
             resource.size = .max
             return resource
         }
+        let manifest = Manifest(name: "huge", resources: resources)
+        let summary = try await session.sync(manifest)
+        #expect(summary[.noRoom] == 2)
+        #expect(summary.requests == 0)
+        #expect(summary.exit == 77)
+        var options = RunOptions()
+        options.requireRoom = true
         let error = await #expect(throws: MirrorError.self) {
-            try await session.sync(Manifest(name: "huge", resources: resources))
+            try await session.sync(manifest, options: options)
         }
         #expect(error?.code == .spaceLimit)
+        #expect(error?.remedy?.kind == .freeSpace)
     }
 }

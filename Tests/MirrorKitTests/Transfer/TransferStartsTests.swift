@@ -13,7 +13,7 @@ import Testing
             configuration,
             TransferEngine.Surroundings(
                 wire: wire, parts: ScratchPartStore(), observer: DeafObserver(), inbox: inbox,
-                workers: NoWorkers(), readers: NoWorkers(), admit: { _, _ in nil }))
+                workers: NoWorkers(), readers: NoWorkers()))
         for id in 0..<100 {
             engine.submit(
                 try .fetching("https://a.example/\(id)", id: id, target: "Caches/\(id)"))

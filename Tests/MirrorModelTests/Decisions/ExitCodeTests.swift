@@ -39,6 +39,18 @@ import Testing
                 == code)
     }
 
+    @Test(
+        arguments: [
+            (nil, 0, 0, 77), (nil, 1, 0, 77), (nil, 0, 1, 1), (.deadline, 0, 0, 77),
+            (.noSpace, 0, 0, 74),
+        ] as [(FailureCode?, Int, Int, Int32)])
+    func aLackOfRoomIsALimit(end: FailureCode?, healing: Int, lasting: Int, code: Int32) {
+        #expect(
+            Summary.exitCode(
+                endedBy: end, healing: healing, lasting: lasting, stale: 0, withoutRoom: 1)
+                == code)
+    }
+
     @Test func aDeadlineHidesNoLastingFailure() {
         #expect(Summary.exitCode(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
         #expect(Summary.exitCode(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)

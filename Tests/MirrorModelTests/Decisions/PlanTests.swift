@@ -127,7 +127,7 @@ import Testing
         let counts = [
             "resources", "fetched", "resumed", "updated", "revalidated", "unchanged", "copied",
             "moved", "adopted", "kept", "repaired", "edited", "conflicts", "stale", "deferred",
-            "evicted", "skipped",
+            "evicted", "noRoom", "skipped",
             "interrupted", "failed", "failedOptional", "removed", "orphans", "unverified",
             "setsLeft", "bytesReceived", "bytesReused", "partBytes", "requests",
         ]

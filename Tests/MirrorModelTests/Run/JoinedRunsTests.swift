@@ -168,6 +168,8 @@ private final class Surroundings: RunSurroundings {
 
     func change(of target: Target, since stamp: FileStamp) -> MirrorError? { nil }
 
+    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? { nil }
+
     func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
         plan.steps.target(at: position)
     }

@@ -50,6 +50,11 @@ final class NotedSurroundings: RunSurroundings {
         return positions.filter(occupied.contains)
     }
 
+    /// Why the files of some steps have no room in Caches.
+    var refusals: [Int: Reason] = [:]
+
+    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? { refusals[position] }
+
     func change(of target: Target, since stamp: FileStamp) -> MirrorError? {
         lost.contains(target.name) ? .changedSincePlan(target, isGone: true) : nil
     }

@@ -36,6 +36,14 @@ public struct Plan: Sendable {
     public var readmitted: [Target] = []
     /// How many files of mirror's are in the areas that have a quota or a limit of idle time.
     public var evictableFiles = 0
+    /// Bytes that the quota of Caches has left for files of unknown size. `nil` means no quota.
+    var quotaRoom: (quota: Int64, left: Int64)?
+    /// What is missing for the files that did not fit on the disk when the plan was made.
+    ///
+    /// By the positions of their steps. The run finds out again which files fit.
+    package var withoutRoom: [Int: SpaceShortage] = [:]
+    /// Targets whose sizes the index has from earlier answers.
+    var learned: Set<Target> = []
     /// Parts that no manifest wants and that are too old to keep, as file names in `tmp/`.
     public var abandonedParts: [String] = []
 
@@ -156,6 +164,8 @@ public struct PlanTotals: Sendable, Hashable {
     public var requests = 0
     /// How many orphans stay.
     public var orphans = 0
+    /// How many files do not fit on the disk. They count nowhere else.
+    public var withoutRoom = 0
     /// The entries of lists that mirror did not take into the manifests.
     var leftOut: [LeftOutEntry] = []
 
@@ -163,9 +173,10 @@ public struct PlanTotals: Sendable, Hashable {
     public init(of plan: Plan) {
         orphans = plan.orphansLeft
         leftOut = plan.manifests.flatMap(\.leftOut)
+        withoutRoom = plan.withoutRoom.count
         if plan.steps.plainKeeps > 0 { steps[.keep] = plan.steps.plainKeeps }
         var plainFetches = 0
-        for position in plan.steps.notable {
+        for position in plan.steps.notable where plan.withoutRoom[position] == nil {
             if plan.steps.plainFetch(at: position) != nil {
                 plainFetches += 1
                 add(plan.steps.expectedBytes(at: position))
@@ -211,7 +222,9 @@ extension Plan {
         json.member("root", root)
         json.key("steps")
         json.beginArray()
-        for step in steps {
+        for position in steps.indices {
+            var step = steps[position]
+            if let shortage = withoutRoom[position] { step.reason = .noRoom(shortage) }
             json.object { write(step, to: &$0) }
             if json.bytes.count > 64 << 10 { try sink(json.take()) }
         }
@@ -269,6 +282,7 @@ extension PlanTotals {
         json.member("bytesToCopy", bytesToCopy)
         json.member("requests", requests)
         json.member("orphans", orphans)
+        json.member("noRoom", withoutRoom)
         json.array("leftOut", leftOut) { entry, json in entry.write(to: &json) }
     }
 }

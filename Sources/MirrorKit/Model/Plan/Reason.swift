@@ -45,6 +45,7 @@ package enum Reason: Sendable, Hashable {
     // Why a file is not kept.
     case overQuota(of: Int64, size: Int64?)
     case unused(seconds: Int64)
+    case noRoom(SpaceShortage)
 }
 
 extension Reason {
@@ -91,6 +92,7 @@ extension Reason {
         case .deferred(.paused): "paused"
         case .overQuota: "over-quota"
         case .unused: "unused"
+        case .noRoom: "no-room"
         }
     }
 
@@ -143,6 +145,7 @@ extension Reason {
                 + (size.map { "to fetch it again: \(ByteCount($0))" } ?? "its size is not known")
         case .unused(let seconds):
             "not used for \(DurationText(seconds: seconds)), longer than tmp keeps a file"
+        case .noRoom(let shortage): shortage.because
         }
     }
 }

@@ -22,7 +22,7 @@ public struct FailureCode: RawRepresentable, Sendable, Hashable {
     /// Whether every other resource of the run would fail too, so that the run ends.
     public var endsRun: Bool {
         switch self {
-        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: true
+        case .noSpace, .inputOutput, .transferLimit: true
         default: false
         }
     }
@@ -182,12 +182,15 @@ extension Summary {
     ///   - healing: failures of resources that are not optional and may heal by themselves.
     ///   - lasting: failures of resources that are not optional and will not heal by themselves.
     ///   - stale: files that no source could confirm and that the caller does not accept.
+    ///   - withoutRoom: files that did not fit on the disk and are not optional.
     package static func exitCode(
-        endedBy failure: FailureCode? = nil, healing: Int, lasting: Int, stale: Int
+        endedBy failure: FailureCode? = nil, healing: Int, lasting: Int, stale: Int,
+        withoutRoom: Int = 0
     ) -> Int32 {
-        let rest: Int32 = lasting > 0 ? 1 : healing > 0 || stale > 0 ? 69 : 0
+        let rest: Int32 =
+            lasting > 0 ? 1 : withoutRoom > 0 ? 77 : healing > 0 || stale > 0 ? 69 : 0
         guard let failure else { return rest }
         let end = failure.exitCode
-        return end == 69 && rest == 1 ? 1 : end
+        return end == 69 && (rest == 1 || rest == 77) ? rest : end
     }
 }

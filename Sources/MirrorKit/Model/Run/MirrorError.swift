@@ -17,6 +17,7 @@ public struct MirrorError: Error, Sendable, Hashable {
         var actual: String?
         var tried: [String] = []
         var isRetryable: Bool
+        var leftOut: Reason?
     }
 
     /// Takes a code and a sentence.
@@ -91,6 +92,12 @@ public struct MirrorError: Error, Sendable, Hashable {
         set { facts.value.tried = newValue }
     }
 
+    /// Why there is no room for a body, where that is the error.
+    var leftOut: Reason? {
+        get { facts.value.leftOut }
+        set { facts.value.leftOut = newValue }
+    }
+
     /// Whether running again may help: a status of 503 may pass, a status of 404 will not.
     public var isRetryable: Bool {
         get { facts.value.isRetryable }
@@ -154,12 +161,20 @@ extension MirrorError {
             "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
     }
 
-    /// The quota has no room for a file, so its set cannot be complete.
-    static func noRoomForSet(_ step: Step) -> MirrorError {
-        MirrorError(
-            .quotaLimit,
-            "\(step.target): \(step.reason.because). Its manifest is all or nothing, so nothing of it was changed.",
-            target: step.target)
+    /// There is no room for a body, on the disk or within the quota.
+    init(leftOut target: Target, because reason: Reason) {
+        self.init(.spaceLimit, "\(target): \(reason.because).", target: target)
+        leftOut = reason
+    }
+
+    /// There is no room for a file, so its set cannot be complete.
+    static func noRoomForSet(_ target: Target, _ reason: Reason) -> MirrorError {
+        var remedy: Remedy?
+        if case .noRoom(let shortage) = reason { remedy = shortage.remedy }
+        return MirrorError(
+            remedy == nil ? .quotaLimit : .spaceLimit,
+            "\(target): \(reason.because). Its manifest is all or nothing, so nothing of it was changed.",
+            target: target, remedy: remedy)
     }
 
     /// The caller cancelled one target's transfer. The run continues.

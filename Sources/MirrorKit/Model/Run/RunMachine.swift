@@ -71,6 +71,7 @@ final class RunMachine {
         switch input {
         case .ready: begin()
         case .roomIsShort: evictsFirst = true
+        case .withoutRoom(let shortages): steps.book.withoutRoom = shortages
         case .changed(let position, let error):
             if phase == .waiting {
                 changed += 1

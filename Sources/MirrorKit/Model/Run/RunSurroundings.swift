@@ -37,6 +37,8 @@ protocol RunSurroundings: AnyObject {
     /// Removes parts that no step will use.
     func discard(parts: [String])
 
+    /// Returns why a file of this size has no room in Caches. Returns nil if it has room.
+    func refusal(ofFileOf size: Int64, for position: Int) -> Reason?
     /// Finds and reserves the name of a file that the server names.
     ///
     /// It is the remembered name, or else the one that the body's response suggests.
@@ -61,6 +63,8 @@ protocol RunSurroundings: AnyObject {
 enum RunInput: Sendable {
     /// Steps may begin: the limits hold and the index is open.
     case ready
+    /// What is missing for the files that do not fit on the disk; comes before `ready`.
+    case withoutRoom([Int: SpaceShortage])
     /// The transfers find room on the disk only after the plan's evictions; comes before `ready`.
     case roomIsShort
     /// A file that the plan keeps was changed or removed.

@@ -236,12 +236,19 @@ extension IndexRecord {
 }
 
 extension Event.Done {
-    /// The end of a step whose file there is no room for.
+    /// The end of a step whose file is removed for room, or left out because there is none.
     init(evicted step: Step) {
-        self.init(
-            target: step.target, step: step.kind, outcome: .evicted, reason: step.reason,
-            verified: .none)
+        self.init(leftOut: step, because: step.reason)
         if step.means == .removal { bytesFreed = step.size ?? 0 }
+    }
+
+    /// The end of a step for whose file there is no room: on the disk, or within a limit.
+    init(leftOut step: Step, because reason: Reason) {
+        var outcome = Outcome.evicted
+        if case .noRoom = reason { outcome = .noRoom }
+        self.init(
+            target: step.target, step: step.kind, outcome: outcome, reason: reason,
+            verified: .none)
     }
 }
 

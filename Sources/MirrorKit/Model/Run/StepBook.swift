@@ -16,6 +16,8 @@ struct StepBook: ~Copyable {
     var held = PositionSet()
     /// How far the sets have come, which are promoted as a whole.
     var sets: SetProgress
+    /// What is missing for the files that do not fit on the disk, by the positions of their steps.
+    var withoutRoom: [Int: SpaceShortage] = [:]
     /// The cause that ends the run early. `nil` means that nothing has ended the run early.
     private(set) var ending: RunEnding?
     /// The moment of the input that the run handles.
@@ -136,9 +138,12 @@ extension StepBook {
     mutating func finish(
         _ position: Int, _ done: consuming Event.Done, isAcceptedStale: Bool = true
     ) {
-        accounts.counts.enter(done, isAcceptedStale: isAcceptedStale)
+        accounts.counts.enter(
+            done, isAcceptedStale: isAcceptedStale,
+            isOptional: done.outcome == .noRoom
+                && plan.resource(of: plan.steps[position])?.isOptional == true)
         if !sets.isEmpty { sets.note(done, isAcceptedStale: isAcceptedStale, at: position) }
-        if done.outcome != .stale, done.outcome != .deferred {
+        if ![.stale, .deferred, .noRoom].contains(done.outcome) {
             discardSupersededParts(of: done.target)
         }
         // An end that another run brought has that run's times, which do not count here.
@@ -186,6 +191,25 @@ extension StepBook {
         finish(position, done)
         for follower in begin(waitingFollowers(of: position), .transfer, needsRow: false) {
             postpone(follower.position, deferral)
+        }
+    }
+
+    /// Ends a step for whose file there is no room, and so the steps that wait for its request.
+    ///
+    /// A set without one of its files cannot be promoted, so the step fails if the set needs it.
+    mutating func leaveOut(
+        _ position: Int, because reason: Reason, _ cost: TransferCost = TransferCost()
+    ) {
+        guard let work = table[position] else { return }
+        if sets.isEssential(position) {
+            fail(position, .noRoomForSet(work.step.target, reason))
+        } else {
+            var done = Event.Done(leftOut: work.step, because: reason)
+            done.bytesReceived = cost.bytesReceived
+            finish(position, done)
+        }
+        for follower in begin(waitingFollowers(of: position), .transfer, needsRow: false) {
+            leaveOut(follower.position, because: reason)
         }
     }
 
@@ -268,7 +292,7 @@ extension StepBook {
 
     private mutating func noteRoom(_ position: Int, _ end: Result<Event.Done, MirrorError>?) {
         guard plan.evictableFiles > 0 else { return }
-        if case .success(let done)? = end, done.outcome != .deferred { return }
+        if case .success(let done)? = end, ![.deferred, .noRoom].contains(done.outcome) { return }
         accounts.noteRoom(of: plan.steps[position])
     }
 

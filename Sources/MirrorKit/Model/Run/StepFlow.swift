@@ -46,7 +46,9 @@ struct StepFlow: ~Copyable {
         case .cancel(let target, let discarding): cancel(target, discardingPart: discarding)
         case .permission(let deferral): transfers.permit(deferral, &book)
         case .putAside(let target): transfers.putAside(target, &book)
-        case .ready, .roomIsShort, .changed, .lookedAtKept, .refused, .removed, .end, .tick: break
+        case .ready, .roomIsShort, .withoutRoom, .changed, .lookedAtKept, .refused, .removed, .end,
+            .tick:
+            break
         }
     }
 
@@ -121,8 +123,12 @@ extension StepFlow {
                 book.breakOff(position)
                 continue
             }
+            if let shortage = book.withoutRoom[position] {
+                book.leaveOut(position, because: .noRoom(shortage))
+                continue
+            }
             if step.kind == .evicted, book.sets.isEssential(position) {
-                book.fail(position, .noRoomForSet(step))
+                book.leaveOut(position, because: step.reason)
                 continue
             }
             guard
@@ -153,6 +159,11 @@ extension StepFlow {
         if followers.isEmpty { return }
         let record = record()
         for (follower, work) in book.begin(followers, .otherStep) {
+            let refusal = book.surroundings.refusal(ofFileOf: record.stamp.size, for: follower)
+            if let refusal {
+                book.leaveOut(follower, because: refusal)
+                continue
+            }
             let settlement = book.settler.share(
                 record, with: work.step, as: content, row: work.row, now: book.now.time)
             carryOut(settlement, follower)
@@ -218,6 +229,7 @@ extension StepFlow {
                 carryOut(settlement, follower)
             }
         case .failed(let error, _): transfers.settle(error, position, &book)
+        case .leftOut(let reason, let cost): book.leaveOut(position, because: reason, cost)
         case .cancelled(let cost):
             if cost.requests > 0 { book.accounts.noteBegun(position) }
             if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {

@@ -6,6 +6,8 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case deferred
     /// Removed from Caches or tmp, or not fetched, because there is no room for the file now.
     case evicted
+    /// Not fetched, because there is no room for the file on the disk.
+    case noRoom
     /// Left out by a tag, or not begun when the run ended early.
     case skipped
     /// Begun, and not finished when the run ended early.
@@ -32,9 +34,10 @@ extension Outcome {
         case .stale: 12
         case .deferred: 13
         case .evicted: 14
-        case .skipped: 15
-        case .interrupted: 16
-        case .failed: 17
+        case .noRoom: 15
+        case .skipped: 16
+        case .interrupted: 17
+        case .failed: 18
         }
     }
 }
@@ -111,6 +114,8 @@ struct SummaryCounts: Sendable {
     private var healing = 0
     private var lasting = 0
     private var staleBeyondLimit = 0
+    /// How many resources that are not optional found no room on the disk.
+    private var withoutRoom = 0
 
     /// Makes the counts of a run over a number of resources.
     init(resources: Int, skipped: Int, orphans: Int, root: String) {
@@ -134,8 +139,10 @@ struct SummaryCounts: Sendable {
         outcomes[outcome.number] += count
     }
 
-    /// Enters a resource that ended as it should.
-    mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
+    /// Enters a resource that ended without a failure.
+    mutating func enter(
+        _ done: Event.Done, isAcceptedStale: Bool = true, isOptional: Bool = false
+    ) {
         let outcome = done.outcome
         count(outcome)
         let isPromotion: Bool
@@ -145,6 +152,7 @@ struct SummaryCounts: Sendable {
         }
         if isPromotion, done.verified == .none { others.unverified += 1 }
         if outcome == .stale, !isAcceptedStale { staleBeyondLimit += 1 }
+        if outcome == .noRoom, !isOptional { withoutRoom += 1 }
     }
 
     /// Enters resources that were kept as they are.
@@ -222,7 +230,8 @@ struct SummaryCounts: Sendable {
         summary.exit =
             exit
             ?? Summary.exitCode(
-                endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit)
+                endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit,
+                withoutRoom: withoutRoom)
         return summary
     }
 }
@@ -279,12 +288,13 @@ extension Outcome {
 extension Summary {
     /// How many resources ended as they should.
     public var finished: Int {
-        resources - self[.skipped] - self[.interrupted] - self[.deferred] - self[.failed]
+        resources - self[.skipped] - self[.interrupted] - self[.deferred] - self[.noRoom]
+            - self[.failed]
     }
 
     /// How many resources a further run still has to do, without those that failed.
     public var unfinished: Int {
-        self[.skipped] - deselected + self[.interrupted] + self[.deferred]
+        self[.skipped] - deselected + self[.interrupted] + self[.deferred] + self[.noRoom]
     }
 
     /// The counts of an early end, e.g. `64 done, 736 to go, 3 parts kept (41.0 MiB)`.

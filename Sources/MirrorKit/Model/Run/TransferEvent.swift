@@ -24,6 +24,8 @@ enum TransferResult: Sendable {
     case notModified(Answer, TransferCost)
     /// No source could give the bytes. If a part was begun, it stays.
     case failed(MirrorError, TransferCost)
+    /// There is no room for the body, on the disk or within the quota. Its part was dropped.
+    case leftOut(Reason, TransferCost)
     /// The transfer was cancelled. Its part stays unless it was to be discarded.
     case cancelled(TransferCost)
 }
@@ -33,7 +35,9 @@ extension TransferResult {
     var cost: TransferCost {
         switch self {
         case .received(let body): body.cost
-        case .notModified(_, let cost), .failed(_, let cost), .cancelled(let cost): cost
+        case .notModified(_, let cost), .failed(_, let cost), .leftOut(_, let cost),
+            .cancelled(let cost):
+            cost
         }
     }
 }
@@ -141,7 +145,7 @@ extension TransferTrace {
         switch result {
         case .received(let body): take(body.answer)
         case .notModified(let answer, _): take(answer)
-        case .failed, .cancelled: break
+        case .failed, .leftOut, .cancelled: break
         }
     }
 

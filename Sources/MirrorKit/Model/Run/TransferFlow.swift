@@ -126,6 +126,10 @@ struct TransferFlow: ~Copyable {
                 window.ended(position)
                 _ = book.begin([position], .transfer, needsRow: false)
                 book.postpone(position, deferral)
+            } else if let shortage = book.withoutRoom[position] {
+                window.ended(position)
+                _ = book.begin([position], .transfer, needsRow: false)
+                book.leaveOut(position, because: .noRoom(shortage))
             } else if book.keepsConflict(position) {
                 fail(position, .conflictKept(book.plan.steps.target(at: position)), &book)
             } else if claim(position, &book) {
