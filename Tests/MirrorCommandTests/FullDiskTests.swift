@@ -80,7 +80,9 @@ struct FullDiskTests {
             #expect(plan.output.contains("no room for 4.8 MiB: \(disk.folder.path) has"), "\(plan)")
             #expect(!plan.output.contains("stay free"), "\(plan)")
             let why = try ground.start(["why", "Documents/big"]).wait()
-            #expect(why.output.contains("no room for 4.8 MiB"), "\(why)")
+            #expect(
+                why.output.contains("fetch, no room\n    because: no room for 4.8 MiB"), "\(why)")
+            #expect(why.output.contains("now: no room, because: no room for 4.8 MiB"), "\(why)")
             let again = try ground.start(["sync", manifest] + room).wait()
             #expect(again.ending == .exited(77), "\(again)")
             #expect(again.output.contains("1 no room"), "\(again)")

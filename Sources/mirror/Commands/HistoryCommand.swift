@@ -67,7 +67,7 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         CommandStage.enter(.lookingAtTree)
         let plan = try await session.plan(manifests, options: options)
         LiveDisplay.shared.end()
-        let now = plan.steps.position(of: target).map { plan.steps[$0] }
+        let now = plan.steps.position(of: target).map(plan.shownStep)
         if now == nil, decisions.isEmpty {
             throw MirrorError(
                 .usage,
@@ -153,7 +153,8 @@ extension WhyCommand {
         lines.line(target.path.printable)
         if let step {
             let because = step.reason.because(on: clock).printable
-            lines.line("  now: \(step.kind.rawValue), because: \(because)")
+            let word = step.reason.isNoRoom ? Outcome.noRoom.word : step.kind.rawValue
+            lines.line("  now: \(word), because: \(because)")
             if let deferral {
                 let because = Reason.deferred(deferral).because(on: clock)
                 lines.line("  but deferred, because: \(because.printable)")

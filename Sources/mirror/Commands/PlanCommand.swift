@@ -67,14 +67,8 @@ extension Plan {
         lines.line("root \(root.printable)")
         for position in steps.indices {
             if !options.verbose, steps.isPlainKeep(at: position) { continue }
-            let step = steps[position]
-            if let shortage = withoutRoom[position], !options.quiet {
-                let because = style.faint("  (\(shortage.because.printable))")
-                let label = style.label(Outcome.noRoom.word, .warning)
-                lines.line(label + step.target.path.printable + because)
-            } else if isShown(step, options) {
-                lines.line(line(step, style, clock))
-            }
+            let step = shownStep(at: position)
+            if isShown(step, options) { lines.line(line(step, style, clock)) }
         }
         if !options.quiet {
             lines.line(totals)
@@ -90,14 +84,17 @@ extension Plan {
     }
 
     private func line(_ step: Step, _ style: TextStyle, _ clock: LocalClock) -> String {
+        let isNoRoom = step.reason.isNoRoom
         let meaning: TextStyle.Meaning =
             switch step.kind {
+            case _ where isNoRoom: .warning
             case .conflict, .edited, .remove: .warning
             case .keep, .revalidate: .neutral
             default: .good
             }
-        var text = style.label(step.kind.rawValue, meaning) + step.target.path.printable
-        if !step.doesNothing, let size = step.size {
+        let word = isNoRoom ? Outcome.noRoom.word : step.kind.rawValue
+        var text = style.label(word, meaning) + step.target.path.printable
+        if !step.doesNothing, !isNoRoom, let size = step.size {
             text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
         return text + style.faint("  (\(step.reason.because(on: clock).printable))")

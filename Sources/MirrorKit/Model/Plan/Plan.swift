@@ -41,7 +41,7 @@ public struct Plan: Sendable {
     /// What is missing for the files that did not fit on the disk when the plan was made.
     ///
     /// By the positions of their steps. The run finds out again which files fit.
-    package var withoutRoom: [Int: SpaceShortage] = [:]
+    var withoutRoom: [Int: SpaceShortage] = [:]
     /// Targets whose sizes the index has from earlier answers.
     var learned: Set<Target> = []
     /// Parts that no manifest wants and that are too old to keep, as file names in `tmp/`.
@@ -223,9 +223,7 @@ extension Plan {
         json.key("steps")
         json.beginArray()
         for position in steps.indices {
-            var step = steps[position]
-            if let shortage = withoutRoom[position] { step.reason = .noRoom(shortage) }
-            json.object { write(step, to: &$0) }
+            json.object { write(shownStep(at: position), to: &$0) }
             if json.bytes.count > 64 << 10 { try sink(json.take()) }
         }
         json.endArray()
@@ -243,6 +241,13 @@ extension Plan {
         json.endObject()
         json.newline()
         try sink(json.take())
+    }
+
+    /// Returns a step for people and scripts: a lack of room for its file counts as its reason.
+    package func shownStep(at position: Int) -> Step {
+        var step = steps[position]
+        if let shortage = withoutRoom[position] { step.reason = .noRoom(shortage) }
+        return step
     }
 
     private func write(_ step: Step, to json: inout JSONWriter) {

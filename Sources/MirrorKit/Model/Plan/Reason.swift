@@ -49,6 +49,9 @@ package enum Reason: Sendable, Hashable {
 }
 
 extension Reason {
+    /// Whether the disk has no room for the file.
+    package var isNoRoom: Bool { if case .noRoom = self { true } else { false } }
+
     /// The reason as a word that scripts may rely on.
     package var code: String {
         switch self {
