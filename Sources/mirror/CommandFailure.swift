@@ -76,7 +76,7 @@ struct UsageError {
             let (_, rest) = line.halves(around: "See '"),
             let (command, _) = rest.halves(around: "' for more")
         else { return nil }
-        return "Run \(command) for what can be said."
+        return "Run \(command) for help."
     }
 
     /// The sentence for a misspelt verb, which the parser takes for a superfluous argument.

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// An explicit root is taken as it is. An implied root (the current folder or an ancestor) is
 /// refused where a slip would do harm. These are `/`, the home folder, and a folder that has
-/// Documents, Caches or tmp but no `.mirror/`.
+/// Documents, Caches or tmp but no `.mirror/`. A `tmp` with parts only is mirror's own.
 struct RootLocation: Hashable {
     /// An absolute path.
     let path: String
@@ -88,8 +88,18 @@ struct RootLocation: Hashable {
         if path == "/" { return "it is the file system's root" }
         if let home, isSameFolder(path, home) { return "it is the home folder" }
         if isFolder(path + "/.mirror") { return nil }
-        let taken = Area.allCases.first { isFolder(path + "/" + $0.rawValue) }
+        let taken = Area.allCases.first { area in
+            isFolder(path + "/" + area.rawValue) && !(area == .tmp && hasOnlyParts(path))
+        }
         return taken.map { "it has a folder \($0.rawValue) and no .mirror" }
+    }
+
+    /// Whether `tmp` has nothing but parts, so that it was mirror that made it.
+    private static func hasOnlyParts(_ path: String) -> Bool {
+        guard let root = try? RootDirectory(opening: path),
+            let names = try? root.openFolder(Area.tmp.rawValue).names(path: path)
+        else { return false }
+        return names.allSatisfy(PartRecord.isName)
     }
 
     private static func isFolder(_ path: String) -> Bool {

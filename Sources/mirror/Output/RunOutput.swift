@@ -253,10 +253,15 @@ struct RunOutput {
 
     private func tell(_ run: Run) async throws {
         var reader = run.makeAsyncIterator()
+        var progress = ProgressLimit()
         while let events = try await reader.nextEvents() {
             for event in events {
                 note(event)
-                if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
+                if held.keep(event) { continue }
+                if case .progress = event.body {
+                    if options.noProgress || !progress.admits(eventAt: event.time) { continue }
+                }
+                Console.output.write(bytes: RunOutput.line(event))
             }
         }
     }
@@ -347,6 +352,21 @@ struct RunOutput {
         if let line = report.line(for: event) {
             (line.isResult ? Console.output : .error).line(line.text)
         }
+    }
+}
+
+/// Limits the `progress` events of a JSON report to ten a second, whatever the run's size.
+struct ProgressLimit {
+    private static let most = 10
+    /// The second of the last event, and how many events of it were admitted.
+    private var second: Int64 = .min
+    private var count = 0
+
+    /// Whether an event of this time is reported.
+    mutating func admits(eventAt time: Instant) -> Bool {
+        if time.seconds != second { (second, count) = (time.seconds, 0) }
+        count += 1
+        return count <= Self.most
     }
 }
 

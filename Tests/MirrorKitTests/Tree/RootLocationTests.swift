@@ -41,6 +41,15 @@ import Testing
         #expect(error?.remedy == Remedy(.chooseRoot))
     }
 
+    /// After `rm -r .mirror Caches` it is left over.
+    @Test func aTmpThatMirrorMadeIsNoObstacle() throws {
+        let part = "tmp/a.bin." + String(repeating: "0a", count: 16) + ".part"
+        try folder.write("", to: part)
+        #expect(try locate(from: folder.path).path == folder.path)
+        try folder.write("", to: "tmp/other")
+        #expect(throws: MirrorError.self) { try locate(from: folder.path) }
+    }
+
     @Test func homeAndTopAreRefusedUnlessNamed() throws {
         let top = #expect(throws: MirrorError.self) { try locate(from: "/") }
         #expect(top?.message.contains("the file system's root") == true)

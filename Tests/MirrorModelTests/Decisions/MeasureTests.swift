@@ -10,7 +10,8 @@ import Testing
             ("3TiB", 3 << 40), ("3TB", 3_000_000_000_000), ("1.5 GiB", 3 << 29),
             ("10MB", 10_000_000), ("1.001kB", 1001), ("0.1kB", 100), ("4.35MB", 4_350_000),
             ("2.3GB", 2_300_000_000), ("9223372036854775807", .max),
-            ("8388607TiB", 8_388_607 << 40),
+            ("8388607TiB", 8_388_607 << 40), ("5M", 5 << 20), ("500k", 500 << 10), ("5Mi", 5 << 20),
+            ("1.5G", 3 << 29), ("2t", 2 << 40),
         ] as [(String, Int64)])
     func sizesAreParsed(text: String, bytes: Int64) {
         #expect(ByteCount(text: text)?.bytes == bytes)
@@ -20,7 +21,7 @@ import Testing
         "", " ", ".", ".5MiB", "MiB", "-1", "+1", "1e5", "1.5", "1.5.5MiB", "0x10", "1 MiB/s",
         "1,5MB",
         "9223372036854775808", "8388608TiB", "9223372036854775807KiB", "8388608.0TiB", "nan", "inf",
-        "99999999999999999999999999999TB", "1PB", "1M", "１MiB", "١",
+        "99999999999999999999999999999TB", "1PB", "1P", "1Mib/s", "1 MM", "１MiB", "١",
     ])
     func malformedSizesAreRefused(text: String) {
         #expect(ByteCount(text: text) == nil)

@@ -42,7 +42,7 @@ package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
     /// Takes a number of bytes.
     package init(_ bytes: Int64) { self.bytes = bytes }
 
-    /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000).
+    /// Reads `1234`, `64MiB`, `64M`, `1.5 Gi` (powers of 1024) or `10MB` (powers of 1000).
     ///
     /// Returns nil for other text, for a negative number, and for more than 2^63-1.
     package init?(text: String) {
@@ -67,6 +67,8 @@ package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
 
     private static let factors: [String: Int64] = [
         "": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+        "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40,
+        "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40,
         "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000, "tb": 1_000_000_000_000,
     ]
 
