@@ -83,6 +83,8 @@ struct FullDiskTests {
             #expect(
                 why.output.contains("fetch, no room\n    because: no room for 4.8 MiB"), "\(why)")
             #expect(why.output.contains("now: no room, because: no room for 4.8 MiB"), "\(why)")
+            let status = try ground.start(["status"]).wait()
+            #expect(status.output.contains("1 without room on the disk"), "\(status)")
             let again = try ground.start(["sync", manifest] + room).wait()
             #expect(again.ending == .exited(77), "\(again)")
             #expect(again.output.contains("1 no room"), "\(again)")

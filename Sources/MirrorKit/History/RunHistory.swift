@@ -40,7 +40,7 @@ package struct RunHistory: Sendable {
         }
     }
 
-    /// The files that the newest completed run failed to fetch or left stale.
+    /// The files that the newest completed run failed to fetch, had no room for, or left stale.
     ///
     /// The log of that run supplies the names, as far as it has them. Throws `MirrorError` with
     /// `inputOutput` or `indexNewer`.
@@ -63,9 +63,9 @@ package struct RunHistory: Sendable {
         }
     }
 
-    private static let troubling = [Outcome.failed, .stale]
+    private static let troubling = [Outcome.failed, .noRoom, .stale]
 
-    /// The newest completed run, if it has failed or stale files. Returns nil otherwise.
+    /// The newest completed run, if it has such files. Returns nil otherwise.
     private static func troubled(among runs: [PastRun]) -> PastRun? {
         guard let run = runs.first(where: { $0.summary != nil }),
             troubling.contains(where: { run.summary?[$0] ?? 0 > 0 })

@@ -229,6 +229,7 @@ private struct StatusOutput {
         }
         if file.isOrphan { remarks.append("no manifest wants it") }
         if troubles[file.target] == .failed { remarks.append("failed in the last run") }
+        if troubles[file.target] == .noRoom { remarks.append("no room in the last run") }
         if troubles[file.target] == .stale { remarks.append("stale") }
         if let confirmed = file.confirmedAt {
             remarks.append("confirmed \(clock.description(of: confirmed))")
@@ -293,6 +294,7 @@ extension TreeTotals.Attention {
     func heading(_ count: Int) -> String {
         switch self {
         case .failed: "\(count) failed in the last run; mirror why TARGET says what was tried"
+        case .noRoom: "\(count) without room on the disk; mirror why TARGET says what is missing"
         case .stale:
             "\(count) stale: the last run could not confirm them; mirror why TARGET says why"
         case .conflict:

@@ -98,6 +98,8 @@ struct TreeTotals: Sendable, Hashable {
     enum Attention: String, Sendable, Hashable, CaseIterable {
         /// The last run failed to bring the file up to date.
         case failed
+        /// The last run found no room for the file on the disk.
+        case noRoom
         case conflict, obstructed, changed, untracked = "stranger", missing
         /// The last run could not confirm the file.
         case stale
@@ -138,8 +140,7 @@ struct TreeTotals: Sendable, Hashable {
 
     /// Counts a file.
     ///
-    /// - Parameter outcome: how the last run ended for the file, if it failed the file or left it
-    ///   stale.
+    /// - Parameter outcome: how the last run ended for the file, if that is a reason for attention.
     mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
         // A conflict copy is not at a target.
@@ -169,6 +170,7 @@ extension TreeTotals.Attention {
     fileprivate init?(_ outcome: Outcome?) {
         switch outcome {
         case .failed: self = .failed
+        case .noRoom: self = .noRoom
         case .stale: self = .stale
         default: return nil
         }
