@@ -66,13 +66,11 @@ struct TransferFlow: ~Copyable {
         !book.isEnding && book.table.count < StepQueue.mostUnderWay && window.hasNext
     }
 
-    /// Begins some transfers that may begin now.
+    /// Begins some of the transfers that may begin now.
     ///
-    /// Their connections are opened before the next transfers are prepared.
+    /// Their connections are opened, and messages are handled, before the next ones are prepared.
     mutating func beginMore(_ book: inout StepBook) {
-        while mayBeginMore(book) {
-            if begin(window.next(), &book) { return }
-        }
+        if mayBeginMore(book) { begin(window.next(), &book) }
     }
 
     /// Begins transfers that the plan did not count.
@@ -96,10 +94,7 @@ struct TransferFlow: ~Copyable {
     }
 
     /// Begins transfers whose targets the run can claim, and ends those that may not begin.
-    ///
-    /// Returns whether the loop has got a transfer.
-    @discardableResult
-    private mutating func begin(_ positions: [Int], _ book: inout StepBook) -> Bool {
+    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
         var claimed: [Int] = []
         var offline: [Int] = []
         for position in positions {
@@ -142,9 +137,8 @@ struct TransferFlow: ~Copyable {
                 remedy: Remedy(.goOnline))
             settle(error, position, &book)
         }
-        let hasSubmitted = beginClaimed(claimed, &book)
+        beginClaimed(claimed, &book)
         claimSets(&book)
-        return hasSubmitted
     }
 
     /// Ends a transfer that does not begin. The steps that share its request send their own.
@@ -168,9 +162,7 @@ struct TransferFlow: ~Copyable {
     }
 
     /// Gives transfers to the loop whose targets the run has claimed.
-    ///
-    /// Returns whether the loop has got a transfer.
-    private mutating func beginClaimed(_ positions: [Int], _ book: inout StepBook) -> Bool {
+    private mutating func beginClaimed(_ positions: [Int], _ book: inout StepBook) {
         var begun: [(position: Int, work: StepWork)] = []
         var unread: [Int] = []
         let hasRows = book.surroundings.hasPlannedRows
@@ -190,16 +182,13 @@ struct TransferFlow: ~Copyable {
             window.ended(position)
             addFollowers(of: position, &book)
         }
-        var hasSubmitted = false
         for (position, work) in begun {
             if book.isEnding {
                 book.breakOff(position)
             } else if window.begins(position) {
                 submit(position, work, &book)
-                hasSubmitted = true
             }
         }
-        return hasSubmitted
     }
 
     private mutating func submit(_ position: Int, _ work: StepWork, _ book: inout StepBook) {
@@ -272,9 +261,7 @@ extension TransferFlow {
                 book.finish(position, done, isAcceptedStale: book.acceptsStale(work.row))
             }
         case .failure(let error): book.fail(position, error)
-        case nil:
-            begin([position], &book)
-            return
+        case nil: return begin([position], &book)
         }
         addFollowers(of: position, &book)
     }
