@@ -68,7 +68,7 @@ struct UsageError {
         return sentence + "."
     }
 
-    /// `Run 'mirror sync --help' …`, made from the last line of the parser's help.
+    /// `See mirror sync --help.`, made from the last line of the parser's help.
     ///
     /// `nil` means that the parser's text has no such line.
     private var helpLine: String? {
@@ -76,7 +76,7 @@ struct UsageError {
             let (_, rest) = line.halves(around: "See '"),
             let (command, _) = rest.halves(around: "' for more")
         else { return nil }
-        return "Run \(command) for help."
+        return "See \(command)."
     }
 
     /// The sentence for a misspelt verb, which the parser takes for a superfluous argument.

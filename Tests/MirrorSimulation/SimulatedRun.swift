@@ -145,7 +145,7 @@ extension SimulatedRun: RunSurroundings {
 
     func change(of target: Target, since stamp: FileStamp) -> MirrorError? { nil }
 
-    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? { nil }
+    func lackOfRoom(forFileOf size: Int64, at position: Int) -> Reason? { nil }
 
     func promote(_ position: Int, _ promotion: Promotion) {
         if story.isAtomic { promotedAlone.append(position) }

@@ -148,13 +148,13 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
         runs[download.id >> 32]?.note(event, of: RunRegister.position(of: download.id))
     }
 
-    func refusal(
-        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+    func lackOfRoom(
+        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason? {
         let position = RunRegister.position(of: download.id)
-        if let refusal = runs[download.id >> 32]?.refusal(ofFileOf: size, for: position) {
-            return refusal
+        if let reason = runs[download.id >> 32]?.lackOfRoom(forFileOf: size, at: position) {
+            return reason
         }
         let shortage = freeSpace.shortage(
             of: bytes, forFileOf: size, in: download.target.area, reserved: reserved)

@@ -48,10 +48,8 @@ final class RunDriver: @unchecked Sendable {
     /// Says whether transfers may run. `nil` if they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
-    /// Bytes of Caches that the quota still has for files of unknown size. `nil` means no quota.
-    private var quotaRoom: Int64?
-    /// What files of unknown size were found to take of `quotaRoom`, by their steps.
-    private var quotaTaken: [Int: Int64] = [:]
+    /// What the quota of Caches has left for files of unknown size. `nil` means no quota.
+    private var quotaRoom: QuotaRoom?
     /// Files without room, whose sizes the index remembers; those that got room are forgotten.
     private var learned: [(target: Target, size: Int64)] = []
     private var unlearned: [Target] = []
@@ -70,7 +68,7 @@ final class RunDriver: @unchecked Sendable {
         startedAt = SystemClock.now()
         moment = RunMoment(elapsed: 0, time: startedAt)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
-        quotaRoom = plan.quotaRoom?.left
+        quotaRoom = plan.quotaRoom
         lookAtClock()
     }
 
@@ -204,11 +202,9 @@ extension RunDriver {
     /// Stores an event of a step's transfer until the next turn.
     func note(_ event: TransferEvent, of position: Int) {
         news.append((position, event))
-        guard !quotaTaken.isEmpty, case .ended(let result) = event else { return }
+        guard quotaRoom != nil, case .ended(let result) = event else { return }
         if case .received = result { return }
-        quotaRoom =
-            quotaTaken.removeValue(forKey: position).map { (quotaRoom ?? 0) + $0 }
-            ?? quotaRoom
+        quotaRoom?.giveBack(position)
     }
 
     /// Whether no step is under way or will be.
@@ -371,19 +367,13 @@ extension RunDriver: RunSurroundings {
 // MARK: Transfers and promotions
 
 extension RunDriver {
-    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? {
-        guard let (quota, _) = plan.quotaRoom, let room = quotaRoom,
-            plan.steps.target(at: position).area == .caches
+    func lackOfRoom(forFileOf size: Int64, at position: Int) -> Reason? {
+        guard let quota = quotaRoom?.quota, plan.steps.target(at: position).area == .caches
         else { return nil }
         let step = plan.steps[position]
-        // What the plan has counted for the file, and what an earlier answer has taken.
         let counted = step.size ?? step.seen?.size ?? 0
-        let growth = size - counted - quotaTaken[position, default: 0]
-        if growth <= 0 { return nil }
-        guard growth <= room else { return .overQuota(of: quota, size: size) }
-        quotaRoom = room - growth
-        quotaTaken[position, default: 0] += growth
-        return nil
+        let fits = quotaRoom?.take(size, counted: counted, for: position) ?? true
+        return fits ? nil : .overQuota(of: quota, size: size)
     }
 
     /// Notes the size of a file that found no room, for the next plan.
@@ -400,7 +390,10 @@ extension RunDriver {
             newlyEvicted.append(
                 EvictedFile(target: done.target, size: size, lastUse: moment.time))
         default:
-            if !plan.learned.isEmpty, plan.learned.contains(done.target) {
+            // The size of a file that was not asked for stays of use.
+            if !plan.learned.isEmpty, ![.deferred, .stale].contains(done.outcome),
+                plan.learned.contains(done.target)
+            {
                 unlearned.append(done.target)
             }
         }

@@ -70,7 +70,7 @@ extension AdmissionScan {
         let taken = seats.indices.reduce(Int64(0)) { taken, position in
             out.contains(position) ? taken : taken.addingSaturated(seats[position].candidate.size)
         }
-        plan.quotaRoom = (quota, max(0, quota - taken))
+        plan.quotaRoom = QuotaRoom(quota: quota, left: max(0, quota - taken))
         for (position, seat) in seats.enumerated() where !out.contains(position) {
             let target = target(of: seat, plan)
             if evicted[target] != nil { plan.readmitted.append(target) }

@@ -318,10 +318,10 @@ extension TransferEngine {
     private func admit(
         _ bytes: Int64, forFileOf size: Int64, _ download: Download
     ) throws(MirrorError) {
-        let refusal = surroundings.observer.refusal(of: bytes, forFileOf: size, download) {
+        let reason = surroundings.observer.lackOfRoom(for: bytes, ofFileOf: size, download) {
             reservedBytes(besides: download)
         }
-        if let refusal { throw MirrorError(leftOut: download.target, because: refusal) }
+        if let reason { throw MirrorError(leftOut: download.target, because: reason) }
     }
 
     /// The bytes that the other bodies under way still bring, by their areas.

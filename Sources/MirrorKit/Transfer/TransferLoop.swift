@@ -100,8 +100,8 @@ protocol TransferObserver: Sendable {
     ///   - bytes: the bytes that will come.
     ///   - size: the size of the whole file.
     ///   - reserved: the bytes that the bodies under way still bring, by their areas.
-    func refusal(
-        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+    func lackOfRoom(
+        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason?
     /// Acts on the events since the last turn, and on messages from other threads.
@@ -111,8 +111,8 @@ protocol TransferObserver: Sendable {
 }
 
 extension TransferObserver {
-    func refusal(
-        of bytes: Int64, forFileOf size: Int64, _ download: Download,
+    func lackOfRoom(
+        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason? { nil }
 

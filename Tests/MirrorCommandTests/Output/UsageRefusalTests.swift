@@ -59,7 +59,7 @@ import Testing
         #expect(lines.first == "mirror: error: \(sentence)")
         let verbs = words[0] == "schedule" ? words.prefix(2) : words.prefix(1)
         let verb = words[0] == "snyc" ? "mirror" : "mirror " + verbs.joined(separator: " ")
-        #expect(lines.last == "Run \(verb) --help for help.")
+        #expect(lines.last == "See \(verb) --help.")
     }
 
     @Test(

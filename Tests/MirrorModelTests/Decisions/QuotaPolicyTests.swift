@@ -87,3 +87,30 @@ import Testing
         }
     }
 }
+
+/// What files of unknown size may take of a quota.
+@Suite struct QuotaRoomTests {
+    @Test func whatTheServerTellsCounts() {
+        var room = QuotaRoom(quota: 100, left: 50)
+        let fits = [
+            room.take(30, counted: 0, for: 1), room.take(30, counted: 0, for: 2),
+            room.take(20, counted: 0, for: 3),
+        ]
+        #expect(fits == [true, false, true])
+        #expect(room.left == 0)
+        room.giveBack(1)
+        #expect(room.left == 30)
+    }
+
+    /// The second answer is about the same file.
+    @Test func onlyWhatWasNotCountedIsTaken() {
+        var room = QuotaRoom(quota: 100, left: 10)
+        var fits = [
+            room.take(60, counted: 55, for: 1), room.take(60, counted: 55, for: 1),
+            room.take(40, counted: 55, for: 2),
+        ]
+        #expect(room.left == 5)
+        fits += [room.take(.max, counted: .max, for: 3), room.take(.max, counted: 0, for: 4)]
+        #expect(fits == [true, true, true, true, false])
+    }
+}

@@ -168,7 +168,7 @@ private final class Surroundings: RunSurroundings {
 
     func change(of target: Target, since stamp: FileStamp) -> MirrorError? { nil }
 
-    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? { nil }
+    func lackOfRoom(forFileOf size: Int64, at position: Int) -> Reason? { nil }
 
     func name(_ body: ReceivedBody, of position: Int) throws(MirrorError) -> Target {
         plan.steps.target(at: position)

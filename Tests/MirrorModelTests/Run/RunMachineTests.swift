@@ -368,6 +368,49 @@ import Testing
         #expect(rig.submitted == [6, 7, 8])
     }
 
+    /// Its area may have room, or no quota.
+    @Test func thoseThatShareTheRequestOfAFileWithoutRoomAreFetched() throws {
+        let reason = Reason.overQuota(of: 1, size: 3)
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.ready)
+        #expect(rig.submitted == [0])
+        rig.tell(.transfer(0, .ended(.leftOut(reason, TransferCost(requests: 1)))))
+        #expect(rig.reasons["a"] == reason)
+        #expect(rig.submitted == [0, 1])
+        try rig.receive(1)
+        rig.promote(1)
+        let summary = rig.summary()
+        #expect(summary[.evicted] == 1)
+        #expect(summary[.fetched] == 1)
+        #expect(summary.exit == 0)
+    }
+
+    @Test func whatFitsNowhereIsNotAskedFor() throws {
+        let volume = DiskVolume(place: "/r", areas: [.caches], available: 1, least: 0)
+        let shortage = try #require(volume.shortage(of: 9, forFileOf: 9))
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.withoutRoom([0: shortage]))
+        rig.tell(.ready)
+        #expect(rig.reasons["a"] == .noRoom(shortage))
+        #expect(rig.submitted == [1])
+        try rig.receive(1)
+        rig.promote(1)
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().exit == 77)
+    }
+
+    @Test func copiesOfOneBodyCountAgainstTheQuotaToo() throws {
+        let reason = Reason.overQuota(of: 1, size: 3)
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.surroundings.lacking = [1: reason]
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.promote(0)
+        #expect(rig.done == ["a", "b"])
+        #expect(rig.reasons["b"] == reason)
+        #expect(rig.machine.isOver)
+    }
+
     @Test func aTargetOfAnotherRunIsWaitedFor() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready, occupied: [0])

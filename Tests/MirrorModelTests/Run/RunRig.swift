@@ -51,9 +51,9 @@ final class NotedSurroundings: RunSurroundings {
     }
 
     /// Why the files of some steps have no room in Caches.
-    var refusals: [Int: Reason] = [:]
+    var lacking: [Int: Reason] = [:]
 
-    func refusal(ofFileOf size: Int64, for position: Int) -> Reason? { refusals[position] }
+    func lackOfRoom(forFileOf size: Int64, at position: Int) -> Reason? { lacking[position] }
 
     func change(of target: Target, since stamp: FileStamp) -> MirrorError? {
         lost.contains(target.name) ? .changedSincePlan(target, isGone: true) : nil

@@ -227,6 +227,31 @@ extension QuotaCandidate {
     }
 }
 
+/// What the quota of Caches has left for files whose sizes only their servers tell.
+struct QuotaRoom: Sendable, Hashable {
+    /// The quota in bytes.
+    let quota: Int64
+    /// The bytes that no file has taken.
+    private(set) var left: Int64
+    /// What files took beyond what the plan counted for them, by the positions of their steps.
+    private var taken: [Int: Int64] = [:]
+
+    init(quota: Int64, left: Int64) { (self.quota, self.left) = (quota, left) }
+
+    /// Takes a file's bytes beyond those that the plan counted. Returns false if they do not fit.
+    mutating func take(_ size: Int64, counted: Int64, for position: Int) -> Bool {
+        let growth = size - counted - taken[position, default: 0]
+        if growth <= 0 { return true }
+        if growth > left { return false }
+        left -= growth
+        taken[position, default: 0] += growth
+        return true
+    }
+
+    /// Gives back what a file took that did not arrive.
+    mutating func giveBack(_ position: Int) { left += taken.removeValue(forKey: position) ?? 0 }
+}
+
 /// A file that was left out of Caches or tmp for lack of room, as the index remembers the file.
 struct EvictedFile: Sendable, Hashable {
     /// The target.

@@ -36,8 +36,8 @@ public struct Plan: Sendable {
     public var readmitted: [Target] = []
     /// How many files of mirror's are in the areas that have a quota or a limit of idle time.
     public var evictableFiles = 0
-    /// Bytes that the quota of Caches has left for files of unknown size. `nil` means no quota.
-    var quotaRoom: (quota: Int64, left: Int64)?
+    /// What the quota of Caches has left for files of unknown size. `nil` means no quota.
+    var quotaRoom: QuotaRoom?
     /// What is missing for the files that did not fit on the disk when the plan was made.
     ///
     /// By the positions of their steps. The run finds out again which files fit.

@@ -38,7 +38,7 @@ protocol RunSurroundings: AnyObject {
     func discard(parts: [String])
 
     /// Returns why a file of this size has no room in Caches. Returns nil if it has room.
-    func refusal(ofFileOf size: Int64, for position: Int) -> Reason?
+    func lackOfRoom(forFileOf size: Int64, at position: Int) -> Reason?
     /// Finds and reserves the name of a file that the server names.
     ///
     /// It is the remembered name, or else the one that the body's response suggests.

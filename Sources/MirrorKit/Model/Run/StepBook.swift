@@ -194,7 +194,7 @@ extension StepBook {
         }
     }
 
-    /// Ends a step for whose file there is no room, and so the steps that wait for its request.
+    /// Ends a step for whose file there is no room.
     ///
     /// A set without one of its files cannot be promoted, so the step fails if the set needs it.
     mutating func leaveOut(
@@ -207,9 +207,6 @@ extension StepBook {
             var done = Event.Done(leftOut: work.step, because: reason)
             done.bytesReceived = cost.bytesReceived
             finish(position, done)
-        }
-        for follower in begin(waitingFollowers(of: position), .transfer, needsRow: false) {
-            leaveOut(follower.position, because: reason)
         }
     }
 

@@ -159,9 +159,9 @@ extension StepFlow {
         if followers.isEmpty { return }
         let record = record()
         for (follower, work) in book.begin(followers, .otherStep) {
-            let refusal = book.surroundings.refusal(ofFileOf: record.stamp.size, for: follower)
-            if let refusal {
-                book.leaveOut(follower, because: refusal)
+            let size = record.stamp.size
+            if let reason = book.surroundings.lackOfRoom(forFileOf: size, at: follower) {
+                book.leaveOut(follower, because: reason)
                 continue
             }
             let settlement = book.settler.share(
@@ -229,7 +229,10 @@ extension StepFlow {
                 carryOut(settlement, follower)
             }
         case .failed(let error, _): transfers.settle(error, position, &book)
-        case .leftOut(let reason, let cost): book.leaveOut(position, because: reason, cost)
+        case .leftOut(let reason, let cost):
+            book.leaveOut(position, because: reason, cost)
+            // Another target may have room, in another area or without a quota.
+            transfers.addFollowers(of: position, &book)
         case .cancelled(let cost):
             if cost.requests > 0 { book.accounts.noteBegun(position) }
             if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {

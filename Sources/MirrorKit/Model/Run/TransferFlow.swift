@@ -125,6 +125,7 @@ struct TransferFlow: ~Copyable {
                 window.ended(position)
                 _ = book.begin([position], .transfer, needsRow: false)
                 book.leaveOut(position, because: .noRoom(shortage))
+                addFollowers(of: position, &book)
             } else if book.keepsConflict(position) {
                 fail(position, .conflictKept(book.plan.steps.target(at: position)), &book)
             } else if claim(position, &book) {
