@@ -49,6 +49,59 @@ struct NginxTests {
         }
     }
 
+    /// A client certificate opens its origin, and no other origin sees it.
+    @Test func aClientCertificateIsShownToItsOriginOnly() async throws {
+        try await stage { nginx, ground in
+            let bytes = TestBytes.make(70_000, seed: 3)
+            try nginx.put("a.bin", bytes)
+            let text = """
+                {"name":"n","resources":[
+                {"path":"Caches/own","url":"\(nginx.guarded)/a.bin"},
+                {"path":"Caches/away","url":"\(nginx.guarded)/away/x"},
+                {"path":"Caches/back","url":"\(nginx.asking)/back/x"},
+                {"path":"Caches/mirror","url":"\(nginx.guarded)/gone/x",
+                 "mirrors":["\(nginx.asking)/a.bin"]}]}
+                """
+            let path = try ground.write(manifest: text)
+            let trust = ["--cacert", nginx.certificate, "--retries", "0"]
+            let without = try ground.sync(path, trust).wait()
+            #expect(without.ending == .exited(1), "\(without)")
+            #expect(without.output.contains("client certificate"), "\(without)")
+            let before = nginx.certificates(atLeast: 1).count
+
+            let own = [
+                "--cert", "\(nginx.guarded)=\(nginx.certificate)", "--key",
+                "\(nginx.guarded)=\(nginx.key)",
+            ]
+            let with = try ground.sync(path, trust + own).wait()
+            #expect(with.ending == .exited(0), "\(with)")
+            for name in ["own", "away", "back", "mirror"] {
+                #expect(ground.root.read("Caches/\(name)") == bytes)
+            }
+            let seen = nginx.certificates(atLeast: before + 7).dropFirst(before)
+            #expect(seen.contains("\(nginx.guarded)/a.bin SUCCESS"))
+            #expect(seen.contains("\(nginx.asking)/a.bin NONE"))
+            for line in seen {
+                let isOwn = line.hasPrefix(nginx.guarded + "/")
+                #expect(line.hasSuffix(isOwn ? " SUCCESS" : " NONE"), "\(line)")
+            }
+        }
+    }
+
+    /// A certificate that cannot be used is an error at once, and nothing asks for a password.
+    @Test func aClientCertificateWithoutItsKeyIsRefused() async throws {
+        try await stage { nginx, ground in
+            try nginx.put("a.bin", [1])
+            let path = try ground.write(
+                manifest: manifest(nginx.guarded, ["a.bin"]))
+            let missing = try ground.sync(path, ["--cert", "\(nginx.guarded)=/nowhere"]).wait()
+            #expect(missing.ending == .exited(64), "\(missing)")
+            let plain = nginx.url("http")
+            let insecure = try ground.sync(path, ["--cert", "\(plain)=\(nginx.certificate)"]).wait()
+            #expect(insecure.ending == .exited(64), "\(insecure)")
+        }
+    }
+
     @Test(arguments: ["http", "https"])
     func nextRunResumesAKilledRun(_ scheme: String) async throws {
         try await stage { nginx, ground in

@@ -199,9 +199,9 @@ package struct Grant: Sendable, Hashable {
             return
         }
         let form = "write \(name)@https://host, with its port where there is one"
-        guard let url = try? SourceURL(String(halves[1])), url.path == "/", url.query == nil,
-            url.userInfo == nil, url.scheme != .file
-        else { throw MirrorError(.usage, "\(Escaped(text, limit: 80)): \(form).") }
-        self.init(name: name, origin: url.origin)
+        guard let origin = Origin(String(halves[1])) else {
+            throw MirrorError(.usage, "\(Escaped(text, limit: 80)): \(form).")
+        }
+        self.init(name: name, origin: origin)
     }
 }

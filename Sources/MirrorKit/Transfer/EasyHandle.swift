@@ -172,6 +172,8 @@ struct TransferSettings: Sendable {
     private let connectTimeout: Int
     private let certificateAuthorities: String?
     private let netrc: String?
+    private let clientCertificates: [Origin: String]
+    private let clientKeys: [Origin: String]
     private let bufferSize: Int
     /// The User-Agent line of every request.
     static let userAgent: StaticString = "User-Agent: mirror"
@@ -193,6 +195,7 @@ struct TransferSettings: Sendable {
         connectTimeout = Int(clamping: configuration.transfer.connectTimeout.wholeSeconds) * 1000
         certificateAuthorities = configuration.cacert
         netrc = configuration.netrcFile
+        (clientCertificates, clientKeys) = (configuration.cert, configuration.key)
         publicAddressesOnly = configuration.publicOnly
         namesProxy = TransferSettings.proxyNames.contains { getenv($0) != nil }
         // Under a rate limit, small reads make the pauses between them short.
@@ -237,7 +240,8 @@ struct TransferSettings: Sendable {
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         easy.set(CURLOPT_PIPEWAIT, request.mayShareConnection ? 1 : 0)
         prepareFields(easy, plan: plan, source: source)
-        let hasCredentials = prepareCredentials(easy, plan: plan, source: source)
+        var hasCredentials = prepareCredentials(easy, plan: plan, source: source)
+        if presentCertificate(easy, to: plan.url) { hasCredentials = true }
         if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
         if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
         return !hasCredentials && !plan.isHead && !plan.isPost
@@ -253,6 +257,18 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_CAINFO, certificateAuthorities)
         // Without this call, libcurl would trust the default folder in addition to the file.
         easy.clear(CURLOPT_CAPATH)
+    }
+
+    /// Sets the client certificate of a URL's origin. Returns false if the origin has none.
+    private func presentCertificate(_ easy: EasyHandle, to url: SourceURL) -> Bool {
+        guard !clientCertificates.isEmpty, let path = clientCertificates[url.origin] else {
+            return false
+        }
+        easy.set(CURLOPT_SSLCERT, path)
+        easy.set(CURLOPT_SSLKEY, clientKeys[url.origin] ?? path)
+        // Without a password OpenSSL would ask for that of an encrypted key on the terminal.
+        easy.set(CURLOPT_KEYPASSWD, "")
+        return true
     }
 
     /// Sets the name and password, or the netrc file that may have them.

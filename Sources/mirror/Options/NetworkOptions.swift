@@ -2,6 +2,20 @@ import ArgumentParser
 import Glibc
 import MirrorKit
 
+/// A file for one origin: `https://host=FILE`.
+struct OriginFile: ExpressibleByArgument {
+    let origin: Origin
+    let path: String
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "="),
+            let origin = Origin(String(argument[..<sign])), origin.isSecure
+        else { return nil }
+        self.origin = origin
+        path = String(argument[argument.index(after: sign)...])
+    }
+}
+
 /// How mirror uses servers, for verbs that fetch resources.
 struct NetworkOptions: ParsableArguments {
     @Option(
@@ -11,13 +25,13 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 64 connections, or 100 streams of HTTP/2.",
+            "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 32 connections, or 100 streams of HTTP/2.",
             valueName: "n"))
     var perHost: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Connections for one large file: a number, or auto for as many as raise the rate.",
+            "Connections for one large file: a number, or auto for as many as raise the rate, up to 16.",
             valueName: "n|auto"))
     var segments = JobCount.auto
 
@@ -118,6 +132,20 @@ struct ConnectionOptions: ParsableArguments {
         completion: .file(extensions: ["pem", "crt"]))
     var cacert: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Show this client certificate (PEM) to this origin only, such as https://host:8443=me.pem; repeatable.",
+            valueName: "origin=file"),
+        completion: .file(extensions: ["pem", "crt"]))
+    var cert: [OriginFile] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The key of the certificate for this origin, where it is not in the same file; repeatable.",
+            valueName: "origin=file"),
+        completion: .file(extensions: ["pem", "key"]))
+    var key: [OriginFile] = []
+
     @Flag(help: "Talk to public addresses only: no private, loopback or link-local one.")
     var publicOnly = false
 
@@ -129,6 +157,16 @@ struct ConnectionOptions: ParsableArguments {
         // libcurl would go on without the file.
         if let path = netrcFile, let flaw = ConnectionOptions.flaw(inFile: path) {
             throw ValidationError("--netrc-file \(path.printable): \(flaw).")
+        }
+        for (option, files) in [("--cert", cert), ("--key", key)] {
+            for file in files {
+                if let flaw = ConnectionOptions.flaw(inFile: file.path) {
+                    throw ValidationError("\(option) \(file.path.printable): \(flaw).")
+                }
+            }
+        }
+        for file in key where !cert.contains(where: { $0.origin == file.origin }) {
+            throw ValidationError("--key \(file.origin): this origin has no --cert.")
         }
     }
 
@@ -149,6 +187,8 @@ struct ConnectionOptions: ParsableArguments {
         configuration.limitRate = limitRate
         configuration.publicOnly = publicOnly
         configuration.cacert = cacert
+        for file in cert { configuration.cert[file.origin] = file.path }
+        for file in key { configuration.key[file.origin] = file.path }
         configuration.netrcFile =
             netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
         return configuration

@@ -21,8 +21,8 @@ struct EffectiveWords {
     /// They run programs, write or read files outside the root, pass credentials on, or show the
     /// tree to others.
     private static let reachingOutside: Set<String> = [
-        "cacert", "env", "listen", "log", "metrics", "netrc", "netrc-file", "on-change",
-        "on-failure",
+        "cacert", "cert", "env", "key", "listen", "log", "metrics", "netrc", "netrc-file",
+        "on-change", "on-failure",
     ]
 
     /// The most values of a list, because the parser compares all of them with each other.

@@ -13,7 +13,7 @@ public final class Nginx: Sendable {
     public let certificate: String
     private let place: Folder
     private let command: Command
-    private let ports: (plain: UInt16, tls: UInt16)
+    private let ports: (plain: UInt16, tls: UInt16, guarded: UInt16, asking: UInt16)
 
     /// Starts it and waits until it accepts connections.
     public init() throws {
@@ -21,15 +21,17 @@ public final class Nginx: Sendable {
         try place.makeFolders(above: "www/.")
         folder = Folder(place.full("www"))
         certificate = place.full("certificate.pem")
-        guard let plain = LoopbackPort.free(), let tls = LoopbackPort.free() else {
-            throw SystemFailure("bind", "127.0.0.1", errno: errno)
-        }
-        ports = (plain, tls)
+        guard let plain = LoopbackPort.free(), let tls = LoopbackPort.free(),
+            let guarded = LoopbackPort.free(), let asking = LoopbackPort.free()
+        else { throw SystemFailure("bind", "127.0.0.1", errno: errno) }
+        ports = (plain, tls, guarded, asking)
         try place.makeCertificate()
-        try place.write("nginx.conf", Array(Nginx.configuration(place, plain, tls).utf8))
+        try place.write("nginx.conf", Array(Nginx.configuration(place, ports).utf8))
         command = try Command(
             Nginx.program, ["-p", place.path, "-c", "nginx.conf", "-e", "error.log"])
-        guard LoopbackPort.waitForServer(on: plain), LoopbackPort.waitForServer(on: tls) else {
+        guard LoopbackPort.waitForServer(on: plain), LoopbackPort.waitForServer(on: tls),
+            LoopbackPort.waitForServer(on: guarded), LoopbackPort.waitForServer(on: asking)
+        else {
             command.signal(SIGKILL)
             throw SystemFailure("nginx", command.wait().errors, errno: ECONNREFUSED)
         }
@@ -39,6 +41,16 @@ public final class Nginx: Sendable {
     public func url(_ scheme: String) -> String {
         scheme == "https" ? "https://127.0.0.1:\(ports.tls)" : "http://127.0.0.1:\(ports.plain)"
     }
+
+    /// A server that wants a client certificate. It trusts `certificate`.
+    public var guarded: String { "https://127.0.0.1:\(ports.guarded)" }
+    /// A server that asks for a client certificate and goes on without one.
+    public var asking: String { "https://127.0.0.1:\(ports.asking)" }
+    /// The key of `certificate`: a PEM file's path.
+    public var key: String { place.full("key.pem") }
+
+    /// A line for each request to `guarded` and `asking`: the URL, and SUCCESS, FAILED or NONE.
+    public func certificates(atLeast count: Int) -> [String] { lines(of: "client.log", count) }
 
     /// Puts a file there with a modification time long ago, so that its validators are strong.
     public func put(_ name: String, _ bytes: [UInt8], modified: Int = 1_500_000_000) throws {
@@ -59,10 +71,12 @@ public final class Nginx: Sendable {
     ///
     /// nginx writes a line when the answer has gone, and its client may be the quicker one: so this
     /// waits a while for as many as have to come.
-    public func requests(atLeast count: Int = 0) -> [String] {
+    public func requests(atLeast count: Int = 0) -> [String] { lines(of: "access.log", count) }
+
+    private func lines(of log: String, _ count: Int) -> [String] {
         var lines: [String] = []
         for _ in 0..<1000 {
-            lines = String(decoding: place.read("access.log") ?? [], as: UTF8.self)
+            lines = String(decoding: place.read(log) ?? [], as: UTF8.self)
                 .split(separator: "\n").map(String.init)
             if lines.count >= count { break }
             Pause.milliseconds(10)
@@ -77,7 +91,9 @@ public final class Nginx: Sendable {
         place.remove()
     }
 
-    private static func configuration(_ place: Folder, _ plain: UInt16, _ tls: UInt16) -> String {
+    private static func configuration(
+        _ place: Folder, _ ports: (plain: UInt16, tls: UInt16, guarded: UInt16, asking: UInt16)
+    ) -> String {
         """
         daemon off;
         master_process off;
@@ -85,6 +101,7 @@ public final class Nginx: Sendable {
         events { worker_connections 512; }
         http {
             log_format line '$server_protocol $request_method $uri $http_range $status';
+            log_format client '$scheme://$http_host$uri $ssl_client_verify';
             access_log access.log line;
             client_body_temp_path client; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
             uwsgi_temp_path uwsgi; scgi_temp_path scgi;
@@ -92,15 +109,34 @@ public final class Nginx: Sendable {
             keepalive_requests 100000;
             root \(place.full("www"));
             server {
-                listen 127.0.0.1:\(plain);
+                listen 127.0.0.1:\(ports.plain);
                 location /slow/ { limit_rate 2m; }
             }
             server {
-                listen 127.0.0.1:\(tls) ssl http2;
+                listen 127.0.0.1:\(ports.tls) ssl http2;
                 ssl_certificate certificate.pem;
                 ssl_certificate_key key.pem;
                 location /slow/ { limit_rate 2m; }
-                location /down/ { return 302 http://127.0.0.1:\(plain)/a.bin; }
+                location /down/ { return 302 http://127.0.0.1:\(ports.plain)/a.bin; }
+            }
+            server {
+                listen 127.0.0.1:\(ports.guarded) ssl http2;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                ssl_client_certificate certificate.pem;
+                ssl_verify_client on;
+                access_log client.log client;
+                location /away/ { return 302 https://127.0.0.1:\(ports.asking)/a.bin; }
+                location /gone/ { return 503; }
+            }
+            server {
+                listen 127.0.0.1:\(ports.asking) ssl http2;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                ssl_client_certificate certificate.pem;
+                ssl_verify_client optional;
+                access_log client.log client;
+                location /back/ { return 302 https://127.0.0.1:\(ports.guarded)/a.bin; }
             }
         }
         """

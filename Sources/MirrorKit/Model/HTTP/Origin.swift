@@ -7,11 +7,26 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The port, with the scheme's default filled in; 0 for `file`.
     public let port: UInt16
 
+    /// Whether connections to it are encrypted.
+    package var isSecure: Bool { scheme == .https }
+
     /// The origin as text, e.g. `https://origin.example:8443`; a default port is left out.
     public var description: String {
         if scheme == .file { return "file://" }
         let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return "\(scheme.rawValue)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
+    }
+}
+
+extension Origin {
+    /// Reads an origin such as `https://origin.example:8443`.
+    ///
+    /// Returns nil for a text with a path, a query, a user name, or another scheme than http(s).
+    public init?(_ text: String) {
+        guard let url = try? SourceURL(text), url.path == "/", url.query == nil,
+            url.userInfo == nil, url.scheme != .file
+        else { return nil }
+        self = url.origin
     }
 }
 

@@ -4,7 +4,7 @@ public struct Configuration: Sendable {
     public var jobs = 128
     /// The greatest number of transfers at once to one host.
     ///
-    /// `nil`: mirror measures each host to find its number, up to 64 connections or 100 HTTP/2
+    /// `nil`: mirror measures each host to find its number, up to 32 connections or 100 HTTP/2
     /// streams.
     public var perHost: Int?
     /// The number of connections for one large file. `nil` means as many as raise the rate.
@@ -21,6 +21,12 @@ public struct Configuration: Sendable {
     public var publicOnly = false
     /// The path of a PEM file whose certificates mirror trusts instead of the system's.
     public var cacert: String?
+    /// The paths of PEM files with the client certificates that origins get. No other origin gets
+    /// them, also after redirects.
+    public var cert: [Origin: String] = [:]
+    /// The paths of PEM files with the keys of client certificates. An origin without one has its
+    /// key in the file of `cert`.
+    public var key: [Origin: String] = [:]
     /// The path of a netrc file. `nil` means that mirror reads no such file.
     public var netrcFile: String?
     /// The number of bytes that must stay free on each file system.
