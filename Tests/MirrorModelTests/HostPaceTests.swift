@@ -40,7 +40,7 @@ import Testing
         var pace = measuring(64)
         let limits = limits(
             &pace, windows: 6, bytesPerWindow: { _ in 0 }, endsPerWindow: { 10 * min($0, 40) })
-        #expect(limits == [16, 32, 64, 64, 64, 64])
+        #expect(limits == [16, 32, 32, 32, 32, 32])
     }
 
     @Test func paceSettlesWhereMoreConnectionsBringNothing() {

@@ -33,8 +33,9 @@ struct SegmentPace: Sendable {
     static let leastSeconds = 1.0
     /// The number of connections after the first step.
     static let firstStep = 4
-    /// The most connections that measurement may lead to.
-    static let most = 32
+    /// The most connections that measurement may lead to. More of them would take a server's places
+    /// from others.
+    static let most = 16
 
     private enum Phase: Sendable {
         case quick
