@@ -153,6 +153,11 @@ enum ManifestReader {
             let whole = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
             let text = ListText.texts(inTar: whole) ?? whole
             return try decodeCompressed(ManifestBytes(text), lists)
+        case .binary:
+            builder.log.error(
+                at: TextPosition(), "this is a file and no text, so it is no manifest",
+                remedy: builder.check.origin.isRemote ? Remedy(.get) : nil)
+            throw .refused
         case .unknown(let flaw):
             builder.log.error(at: TextPosition(), flaw)
             throw .refused
@@ -231,6 +236,8 @@ enum ManifestNotation {
     /// A text of lines, or TOML: no manifest, but perhaps a list.
     case text
     case compressed(Compression)
+    /// Bytes that are in no text, such as those of an image.
+    case binary
     case unknown(String)
 
     /// Detects the notation by the first chunk, which may be the whole text.
@@ -257,8 +264,13 @@ enum ManifestNotation {
         case 0: self = .unknown(UTF8Check.message(about: "UTF-16 or UTF-32"))
         case UInt8(ascii: "["): self = ManifestNotation.isTOML(start) ? .text : .json
         case nil, UInt8(ascii: "{"): self = .json
-        default: self = .text
+        default: self = ManifestNotation.isBinary(start) ? .binary : .text
         }
+    }
+
+    /// Whether a text begins with control characters that no text has.
+    private static func isBinary(_ text: ArraySlice<UInt8>) -> Bool {
+        text.prefix(4096).contains { $0 < 0x09 || (0x0E...0x1A).contains($0) }
     }
 
     /// How the text is divided into words. `nil` means that it is no text.
@@ -267,7 +279,7 @@ enum ManifestNotation {
         case .json: .json
         case .xml, .html: .xml
         case .text: .list
-        case .compressed, .unknown: nil
+        case .compressed, .binary, .unknown: nil
         }
     }
 

@@ -24,7 +24,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     var words: [String]
 
     @Option(help: ArgumentHelp("The folder of the new files.", valueName: "folder"))
-    var to = "Documents/"
+    var to = "Caches/"
 
     @Option(help: ArgumentHelp("The target of the one new file.", valueName: "target"))
     var `as`: Target?
@@ -44,58 +44,23 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     /// The manifest's path.
-    private var path: String { words.first.map(Self.isURL) == true ? "manifest.json" : words[0] }
+    private var path: String {
+        words.first.map(NewEntry.isURL) == true ? "manifest.json" : words[0]
+    }
     /// The URLs.
     private var urls: ArraySlice<String> {
-        words.first.map(Self.isURL) == true ? words[...] : words.dropFirst()
-    }
-
-    private static func isURL(_ word: String) -> Bool {
-        ["http://", "https://", "file://"].contains { word.lowercased().hasPrefix($0) }
+        words.first.map(NewEntry.isURL) == true ? words[...] : words.dropFirst()
     }
 
     func run() async throws {
         let file = ManifestFile(path: path)
         let isNew = !file.exists
-        let entries = try await entries()
+        let entries = try await NewEntry.entries(
+            for: try urls.map { try NewEntry.url($0) }, in: to, as: `as`, network.configuration)
         try await file.add(entries)
         show(entries, isNew: isNew)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if sync || pin { try await fetch(Set(entries.map(\.target))) }
-    }
-
-    /// Returns the entries to add. Their names come from `--as`, the URLs or the servers.
-    private func entries() async throws -> [NewEntry] {
-        let urls = try urls.map { word in
-            do { return try SourceURL(word) } catch {
-                throw MirrorError(.usage, "\(error). Check how it is written.")
-            }
-        }
-        if let target = `as` { return urls.map { NewEntry(target: target, url: $0) } }
-        let nameless = urls.filter { $0.lastSegment == nil }
-        var names: [String: String] = [:]
-        if !nameless.isEmpty {
-            let reports = try await ServerProbe.reports(
-                on: nameless, configuration: network.configuration)
-            for (url, report) in zip(nameless, reports) {
-                if let error = report.error { throw error }
-                names[url.requestText] = report.name
-            }
-        }
-        return try urls.map { url in
-            guard let name = url.lastSegment ?? names[url.requestText] else {
-                throw MirrorError(
-                    .usage, "\(url): neither the URL nor the server names a file. Use --as TARGET.")
-            }
-            return NewEntry(target: try target(name), url: url)
-        }
-    }
-
-    private func target(_ name: String) throws -> Target {
-        let folder = to.hasSuffix("/") ? to : to + "/"
-        do { return try Target(folder + name) } catch {
-            throw MirrorError(.usage, "\(error).")
-        }
     }
 
     /// Fetches the new files, and pins them if the options ask for this.
@@ -110,6 +75,51 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
                 from: session, options: options)
             report.show(output)
             if !report.contradictions.isEmpty { throw ExitCode(1) }
+        }
+    }
+}
+
+extension NewEntry {
+    /// Whether a word of the command line is a URL.
+    static func isURL(_ word: String) -> Bool {
+        ["http://", "https://", "file://"].contains { word.lowercased().hasPrefix($0) }
+    }
+
+    /// Reads a URL of the command line. Throws `MirrorError` with `usage`.
+    static func url(_ word: String) throws(MirrorError) -> SourceURL {
+        do { return try SourceURL(word) } catch {
+            throw MirrorError(.usage, "\(error). Check how it is written.")
+        }
+    }
+
+    /// Returns entries for URLs. Their names come from the URLs or the servers.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder of the files.
+    ///   - target: the target of the one file, whatever its name.
+    static func entries(
+        for urls: [SourceURL], in folder: String, as target: Target?,
+        _ configuration: Configuration
+    ) async throws -> [NewEntry] {
+        if let target { return urls.map { NewEntry(target: target, url: $0) } }
+        let nameless = urls.filter { $0.lastSegment == nil }
+        var names: [String: String] = [:]
+        if !nameless.isEmpty {
+            let reports = try await ServerProbe.reports(on: nameless, configuration: configuration)
+            for (url, report) in zip(nameless, reports) {
+                if let error = report.error { throw error }
+                names[url.requestText] = report.name
+            }
+        }
+        let folder = folder.hasSuffix("/") ? folder : folder + "/"
+        return try urls.map { url in
+            guard let name = url.lastSegment ?? names[url.requestText] else {
+                throw MirrorError(
+                    .usage, "\(url): neither the URL nor the server names a file. Use --as TARGET.")
+            }
+            do { return NewEntry(target: try Target(folder + name), url: url) } catch {
+                throw MirrorError(.usage, "\(error).")
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import MirrorKit
 import Synchronization
 
@@ -6,21 +7,32 @@ import Synchronization
 struct GetCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Bring single files now, and print where they are.",
+        abstract: "Bring single files now.",
         discussion: """
+            A URL needs no manifest: it is added to the root's own manifest `downloads`, and fetched with \
+            all that mirror promises. So the same command goes on after an interruption, and `mirror sync` \
+            keeps the file up to date. A target is a file of a manifest. One that a quota evicted is \
+            fetched, and another makes room for it.
+
             Prints the absolute path of each file, in the order in which they were asked for; everything \
-            else goes to standard error. A file that is there and not due costs no request. One that a \
-            quota evicted is fetched, and another makes room for it. Each file counts as used now, so \
-            that it is among the last to be evicted.
+            else goes to standard error. A pinned file that is there costs no request. Each file counts as \
+            used now, so that it is among the last to be evicted.
 
             EXAMPLES:
+              mirror get https://origin.example/world.pmtiles
+              mirror get --to Documents/maps https://origin.example/world.pmtiles
               mirror get Caches/maps/bern.pmtiles
               open_map "$(mirror get --offline Caches/maps/bern.pmtiles)"
-              mirror get --manifest maps.json Caches/a.bin Caches/b.bin
             """)
 
-    @Argument(help: ArgumentHelp("A target of a manifest.", valueName: "target"))
-    var targets: [Target]
+    @Argument(help: ArgumentHelp("URLs, or targets of a manifest.", valueName: "url|target"))
+    var words: [String]
+
+    @Option(help: ArgumentHelp("The folder of files that are named by URL.", valueName: "folder"))
+    var to = "Caches/"
+
+    @Option(help: ArgumentHelp("The target of the one URL.", valueName: "target"))
+    var `as`: Target?
 
     @Option(
         help: ArgumentHelp(
@@ -35,14 +47,42 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
+    /// Whether the words are URLs and not targets.
+    private var namesURLs: Bool { words.contains(where: NewEntry.isURL) }
+
+    func validate() throws {
+        if namesURLs, !words.allSatisfy(NewEntry.isURL) {
+            throw ValidationError("Name URLs or targets, not both.")
+        }
+        if namesURLs, !manifest.isEmpty {
+            throw ValidationError("--manifest is for targets; a URL needs no manifest.")
+        }
+        if `as` != nil, words.count > 1 || !namesURLs {
+            throw ValidationError("--as names the file of one URL.")
+        }
+    }
+
     func run() async throws {
+        if namesURLs { return try await getURLs() }
+        let targets = try words.map { word in
+            do { return try Target(word) } catch { throw MirrorError(.usage, "\(error).") }
+        }
+        if let error = await get(targets, of: manifest).error { throw error }
+    }
+
+    /// Fetches targets of manifests. Returns what came, and the error that ended the command.
+    private func get(
+        _ targets: [Target], of manifests: [String]
+    ) async -> (arrivals: Arrivals, error: (any Error)?) {
         let arrivals = Mutex(Arrivals())
         var work = FetchWork(
             root: root, network: network, running: running, removal: removal, output: output)
         work.hasOtherResults = true
         work.observer = { event in arrivals.withLock { $0.note(event) } }
+        let planning = planning(of: targets)
+        var ending: (any Error)?
         do {
-            try await work.run(manifest) { [work] session, manifests, shown in
+            try await work.run(manifests) { [work] session, manifests, shown in
                 do {
                     try await work.fetch(manifests, planning, in: session, shown) {
                         let arrivals = arrivals.withLock { $0 }
@@ -62,14 +102,13 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
                     shown.show(kept: plan)
                 }
             }
-        } catch {
-            show(arrivals.withLock { $0 })
-            throw error
-        }
-        show(arrivals.withLock { $0 })
+        } catch { ending = error }
+        let came = arrivals.withLock { $0 }
+        show(targets, came)
+        return (came, ending)
     }
 
-    private var planning: PlanOptions {
+    private func planning(of targets: [Target]) -> PlanOptions {
         var options = PlanOptions()
         storage.apply(to: &options)
         options.asked = Set(targets)
@@ -78,7 +117,7 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     /// Prints the paths of the files that are there.
-    private func show(_ arrivals: Arrivals) {
+    private func show(_ targets: [Target], _ arrivals: Arrivals) {
         guard !output.json else { return }
         for target in targets where arrivals.targets.contains(target) {
             Console.output.line("\(arrivals.root)/\(target.path)")
@@ -86,9 +125,67 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     }
 }
 
+// MARK: URLs
+
+extension GetCommand {
+    /// Adds URLs to the root's own manifest, and fetches their files.
+    ///
+    /// A URL whose file cannot be had is taken out again, so that later runs do not ask for it. One
+    /// that may come later stays.
+    private func getURLs() async throws {
+        let session = try MirrorSession(
+            root: root.root, configuration: running.configuration(network))
+        let path = session.root + "/.mirror/downloads.json"
+        let file = ManifestFile(path: path)
+        let urls = try words.reduce(into: [SourceURL]()) { urls, word in
+            let url = try NewEntry.url(word)
+            if !urls.contains(url) { urls.append(url) }
+        }
+        let known =
+            file.exists
+            ? try await ManifestSource.path(path).read().manifest.resources : ResourceTable([])
+        let targets = known.reduce(into: [:]) { targets, resource in
+            targets[resource.primary.url] = resource.target
+        }
+        let new = try await NewEntry.entries(
+            for: urls.filter { targets[$0] == nil }, in: to, as: `as`, network.configuration)
+        for entry in new {
+            guard let other = known.first(where: { $0.target == entry.target }) else { continue }
+            throw MirrorError(
+                .usage,
+                "\(entry.target): this is the file of \(other.primary.url). Choose another name with --as."
+            )
+        }
+        if !new.isEmpty {
+            try await session.withLock(waitingSeconds: running.ending.wait?.seconds ?? 0) {
+                try await file.add(new)
+                // A URL may have a password, or a query that opens the file.
+                chmod(path, 0o600)
+            }
+        }
+        let added = new.reduce(into: targets) { $0[$1.url] = $1.target }
+        let (arrivals, error) = await get(urls.compactMap { added[$0] }, of: [path])
+        guard let error else { return }
+        let isFinal =
+            (error as? MirrorError).map { !$0.isRetryable && $0.code != .cancelled }
+            ?? (error is ManifestError)
+        let lost = new.map(\.target).filter {
+            !arrivals.targets.contains($0) && (isFinal || arrivals.lost.contains($0))
+        }
+        if !lost.isEmpty {
+            try await session.withLock(waitingSeconds: running.ending.wait?.seconds ?? 0) {
+                try await file.remove(lost)
+            }
+        }
+        throw error
+    }
+}
+
 /// The files that a run fetched, or found in place.
 private struct Arrivals {
     var targets: Set<Target> = []
+    /// The files that no later run would bring.
+    var lost: Set<Target> = []
     var root = ""
     /// The error about the first file that the run left out; else nil.
     var refusal: MirrorError?
@@ -101,7 +198,9 @@ private struct Arrivals {
             leave(done, .spaceLimit, "Make room on the disk, or lower --min-free.")
         case .done(let done) where done.outcome == .deferred:
             leave(done, .noRun, "mirror resume \(done.target) lets it come.")
-        case .failed(let failed) where failed.isOptional: refusal = refusal ?? failed.error
+        case .failed(let failed):
+            if !failed.error.isRetryable { lost.insert(failed.target) }
+            if failed.isOptional { refusal = refusal ?? failed.error }
         case .done(let done): targets.insert(done.target)
         case .summary(let summary): root = summary.root
         default: break

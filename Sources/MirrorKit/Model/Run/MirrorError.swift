@@ -277,6 +277,8 @@ public struct Remedy: Sendable, Hashable {
         /// Say which format a list has; the subject is the likeliest one, or empty.
         public static let nameFormat = Kind(rawValue: "name-format")
 
+        /// Fetch the file of a URL, which is no manifest.
+        public static let get = Kind(rawValue: "get")
         /// Leave out what an export cannot hold.
         public static let leaveOut = Kind(rawValue: "leave-out")
 
@@ -284,7 +286,7 @@ public struct Remedy: Sendable, Hashable {
         static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
             .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
-            .nameBase, .nameIndex, .nameFormat, .leaveOut,
+            .nameBase, .nameIndex, .nameFormat, .get, .leaveOut,
         ]
     }
 }
