@@ -30,15 +30,38 @@ struct MirrorCommand: AsyncParsableCommand {
               129, 130, 143  interrupted; parts are kept
             """,
         version: version,
-        subcommands: [
-            SyncCommand.self, WatchCommand.self, PlanCommand.self, StatusCommand.self,
-            VerifyCommand.self, CheckCommand.self, GetCommand.self, PruneCommand.self,
-            EvictCommand.self, ProbeCommand.self, AddCommand.self, RemoveCommand.self,
-            PinCommand.self, ImportCommand.self, ExportCommand.self, ConvertCommand.self,
-            ManifestsCommand.self, ForgetCommand.self, ResolveCommand.self, HistoryCommand.self,
-            WhyCommand.self, SettingsCommand.self, ScheduleCommand.self, JobsCommand.self,
-            PauseCommand.self, ResumeCommand.self, CancelCommand.self, ServeCommand.self,
-            ReportCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Everyday",
+                subcommands: [
+                    SyncCommand.self, PlanCommand.self, StatusCommand.self, GetCommand.self,
+                    VerifyCommand.self, ResolveCommand.self, PruneCommand.self, EvictCommand.self,
+                ]),
+            CommandGroup(
+                name: "Manifests",
+                subcommands: [
+                    CheckCommand.self, AddCommand.self, RemoveCommand.self, PinCommand.self,
+                    ManifestsCommand.self, ForgetCommand.self,
+                ]),
+            CommandGroup(
+                name: "Lists",
+                subcommands: [ImportCommand.self, ExportCommand.self, ConvertCommand.self]),
+            CommandGroup(
+                name: "Running",
+                subcommands: [
+                    WatchCommand.self, ScheduleCommand.self, ServeCommand.self,
+                    SettingsCommand.self,
+                ]),
+            CommandGroup(
+                name: "Looking",
+                subcommands: [
+                    WhyCommand.self, HistoryCommand.self, ReportCommand.self, ProbeCommand.self,
+                ]),
+            CommandGroup(
+                name: "Steering",
+                subcommands: [
+                    JobsCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self,
+                ]),
         ])
 
     /// Returns the command that these words ask for.

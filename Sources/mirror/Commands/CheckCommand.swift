@@ -5,7 +5,7 @@ import MirrorKit
 struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Validate a manifest; touch nothing.",
+        abstract: "Validate a manifest.",
         discussion: """
             Names every error with its line, its column and what would be right, and warns of \
             digests that prove little. Where the right text is certain, such as a number without its \

@@ -5,7 +5,7 @@ import MirrorKit
 struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "convert",
-        abstract: "Write a manifest in another notation: JSON, XML or Metalink 4.",
+        abstract: "Write JSON, XML or Metalink 4.",
         discussion: """
             What OUT says is what IN says: read again, it is the same manifest. Defaults are merged \
             into the resources, URLs become absolute (file: URLs beneath OUT's folder stay \

@@ -5,7 +5,7 @@ import MirrorKit
 struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Shrink Caches to a quota, least recently used first.",
+        abstract: "Shrink Caches to a quota.",
         discussion: """
             Only files of Caches that mirror put there are removed, and only while they are \
             unchanged; Documents is never touched. A later sync fetches what is wanted again. A \

@@ -5,7 +5,7 @@ import MirrorKit
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "List the last runs: when, how long, what they did, how they ended.",
+        abstract: "List the last runs.",
         discussion: """
             The index remembers the last 100 runs that had something to do; a run that finds \
             everything in place leaves no trace. A run without an end is under way, or was killed. \
@@ -37,7 +37,7 @@ struct HistoryCommand: AsyncParsableCommand {
 struct WhyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Say what runs decided about a file and why, and what a run now would do.",
+        abstract: "Say why a file is as it is.",
         discussion: """
             Asks no server. The last 30 runs that had something to do keep what they decided, in \
             .mirror/runs. A run that kept the file as it was decided nothing about it.
@@ -71,6 +71,12 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
         let plan = try await session.plan(manifests, options: options)
         LiveDisplay.shared.end()
         let now = plan.steps.position(of: target).map(plan.shownStep)
+        if now == nil, let manifest = manifests.first(where: { $0.leavesOut(target) }) {
+            throw MirrorError(
+                .usage,
+                "\(target): the selection of \(manifest.owner) leaves it out: \(manifest.selection). mirror get \(target) brings it; mirror sync --all ends the selection."
+            )
+        }
         if now == nil, decisions.isEmpty {
             throw MirrorError(
                 .usage,

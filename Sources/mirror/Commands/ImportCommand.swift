@@ -5,7 +5,7 @@ import MirrorKit
 struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Make a manifest of a list that another program wrote.",
+        abstract: "Make a manifest of a list.",
         discussion: """
             Reads lists of URLs, aria2 input files, SHA256SUMS and the like, registries of pooch, \
             requirements.txt, pylock.toml, uv.lock, poetry.lock, Pipfile.lock, package-lock.json, \

@@ -5,7 +5,7 @@ import MirrorKit
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
-        abstract: "List the runs and watches of this user, or show one live.",
+        abstract: "List the runs of this user.",
         discussion: """
             Every `sync` that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror. Without \
             such a folder they cannot be found, and not be steered.

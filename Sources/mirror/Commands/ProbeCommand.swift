@@ -5,7 +5,7 @@ import MirrorKit
 struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Say what a server tells about a file, and whether its download can be resumed.",
+        abstract: "Ask a server about a file.",
         discussion: """
             Sends a HEAD, and asks for the first byte where the answer says too little; no file is \
             fetched. Exits 1 when a server does not have the file, and 69 when only servers that are \

@@ -5,7 +5,7 @@ import MirrorKit
 struct PruneCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Remove files that a manifest named before and no longer names.",
+        abstract: "Remove what is no longer named.",
         discussion: """
             Only what mirror put there is removed, and only while it is unchanged. Nothing is fetched.
 

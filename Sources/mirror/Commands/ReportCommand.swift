@@ -6,8 +6,7 @@ import MirrorKit
 struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract:
-            "Write one page about the tree: what is there, how fresh, from where, which runs.",
+        abstract: "Write a page about the tree.",
         discussion: """
             The page is one HTML file that loads nothing and needs no JavaScript: what is in the \
             tree, freshness, what each host honours, failures with what helps, the last run's \

@@ -5,7 +5,7 @@ import MirrorKit
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "End a conflict: keep your file, or the manifest's.",
+        abstract: "End a conflict.",
         discussion: """
             When a file that mirror did not put there has to make room for a new version, it is \
             kept beside it under a conflict name; `mirror status` lists such copies. With --keep \

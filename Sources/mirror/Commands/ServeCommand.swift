@@ -5,7 +5,7 @@ import MirrorKit
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve the tree over HTTP, read-only, until it is told to end.",
+        abstract: "Serve the tree over HTTP.",
         discussion: """
             Serves the files that mirror put into the tree: by their paths, and by their digests as \
             /cas/SHA256. ETags are digests, ranges are answered, folders have listings (JSON with \

@@ -5,7 +5,7 @@ import MirrorKit
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show, set and remove the options that count for every command over this root.",
+        abstract: "Set options for this root.",
         discussion: """
             A root's settings are long option names and values in .mirror/settings.json. They apply \
             to every verb that has the option. MIRROR_<OPTION> in the environment stands above them, \

@@ -5,7 +5,7 @@ import MirrorKit
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Let a run ask for no more bytes, of some targets or of all.",
+        abstract: "Let a run ask for no more bytes.",
         discussion: """
             The connections go back, and the parts are kept. A file that could not go on where it was \
             keeps its connection. The run waits until `mirror resume`. With --sticky the files are put \
@@ -40,7 +40,7 @@ struct PauseCommand: AsyncParsableCommand {
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let a run go on that was paused.",
+        abstract: "Let a paused run go on.",
         discussion: """
             Ends what `mirror pause` began, and what `mirror pause --sticky` put aside: a watch fetches \
             it at once, and otherwise the next sync does.
@@ -71,7 +71,7 @@ struct ResumeCommand: AsyncParsableCommand {
 struct CancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End a run, or the transfers of some targets.",
+        abstract: "End a run, or some transfers.",
         discussion: """
             The parts are kept for the next run, unless --discard is given. A watch goes on, and syncs \
             when its next turn comes.

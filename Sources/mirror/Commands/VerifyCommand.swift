@@ -6,7 +6,7 @@ import Synchronization
 struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Read every file again and compare it with the index and the manifests.",
+        abstract: "Read every file and compare.",
         discussion: """
             Exits 1 when a file is missing or has other bytes. With --repair such files are \
             fetched again; a file in Documents that was edited is kept beside the restored one \

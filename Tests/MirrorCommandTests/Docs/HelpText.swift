@@ -20,9 +20,12 @@ enum HelpText {
     /// The verbs that the program's help lists.
     static func verbs() throws -> [String] {
         let lines = try of([]).split(separator: "\n", omittingEmptySubsequences: false)
-        let list = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
-        return list.filter { !$0.hasPrefix("   ") }
-            .compactMap { $0.split(separator: " ").first.map(String.init) }
+        var isOfGroup = false
+        return lines.compactMap { line in
+            if !line.hasPrefix(" ") { isOfGroup = line.hasSuffix(" SUBCOMMANDS:") }
+            guard isOfGroup, line.hasPrefix("  "), !line.hasPrefix("   ") else { return nil }
+            return line.split(separator: " ").first.map(String.init)
+        }
     }
 
     /// The long options that a verb's help names.
@@ -35,6 +38,20 @@ enum HelpText {
         text.split { " \t\n,;|()[]`'\"=/".contains($0) }.compactMap { word in
             let name = word.prefix { $0 == "-" || $0.isLetter || $0.isNumber }
             return name.hasPrefix("--") && name.count > 2 ? String(name) : nil
+        }
+    }
+}
+
+/// The program's help groups its verbs, and each has a short line.
+@Suite struct VerbListTests {
+    @Test func everyVerbHasOneShortLine() throws {
+        let verbs = try HelpText.verbs()
+        #expect(verbs.count == 29)
+        #expect(Set(verbs).count == verbs.count)
+        let lines = try HelpText.of([]).split(separator: "\n")
+        for verb in verbs {
+            let line = lines.first { $0.hasPrefix("  \(verb) ") }
+            #expect((line?.count ?? 60) < 60, "\(line ?? "")")
         }
     }
 }
