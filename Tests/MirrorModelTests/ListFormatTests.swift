@@ -26,10 +26,10 @@ import Testing
         let base = try SourceURL("https://h.example/a%20b/")
         for format in ListFormat.allCases {
             let hint = try ListHint(format: format, base: base)
-            #expect(ListHint(text: hint.text) == hint)
+            #expect(ListHint(lines: hint.lines.joined(separator: "\n")) == hint)
         }
-        #expect(ListHint(text: "") == ListHint())
-        #expect(ListHint(text: "from nonsense\nbase ::\nodd") == ListHint())
+        #expect(ListHint(lines: "") == ListHint())
+        #expect(ListHint(lines: "from nonsense\nbase ::\nodd") == ListHint())
     }
 
     private static let names = [

@@ -45,23 +45,18 @@ import Testing
 /// Tags and targets in options that no manifest has.
 @Suite struct UnknownNameTests {
     @Test func aMisspeltTagSuggestsTheNearest() {
-        let words = NearestName.sentence(
-            asked: [[], ["mpas"]], known: ["maps", "text"])
+        let words = NearestName.sentence(tag: "mpas", known: ["maps", "text"])
         #expect(
             words == "\"mpas\": no resource has this tag. Did you mean maps?")
     }
 
-    @Test func knownTagsAreNoError() {
-        #expect(NearestName.sentence(asked: [["a"]], known: ["a", "b"]) == nil)
-    }
-
     @Test func withoutANearPlaceAllAreListed() {
         let known = Set((0..<10).map { "tag\($0)" })
-        let words = NearestName.sentence(asked: [["zzz"]], known: known)
-        #expect(words?.contains("tag0, tag1, ") == true)
-        #expect(words?.contains(" and 2 more.") == true)
-        let none = NearestName.sentence(asked: [["x"]], known: [])
-        #expect(none?.contains("have no tags") == true)
+        let words = NearestName.sentence(tag: "zzz", known: known)
+        #expect(words.contains("tag0, tag1, "))
+        #expect(words.contains(" and 2 more."))
+        let none = NearestName.sentence(tag: "x", known: [])
+        #expect(none.contains("have no tags"))
     }
 
     @Test func aMisspeltTargetSuggestsTheNearest() throws {

@@ -27,6 +27,8 @@ struct ManifestRecord: Sendable, Hashable {
     var freshUntil: Instant?
     /// The user's hint for reading the manifest, if it is a list of another program.
     var hint = ListHint()
+    /// The resources that the last sync of the manifest was to have.
+    var selection = Selection()
 }
 
 extension ManifestPlace {
@@ -93,7 +95,7 @@ extension Database {
             $0.add(manifest.provenance)
             $0.add(manifest.validators)
             $0.add(manifest.freshUntil?.milliseconds)
-            $0.add(manifest.hint.text)
+            $0.add((manifest.hint.lines + manifest.selection.lines).joined(separator: "\n"))
         }
     }
 
@@ -165,7 +167,8 @@ extension Row {
         manifest.provenance = try provenance()
         manifest.validators = try validators()
         manifest.freshUntil = try optionalInstant()
-        manifest.hint = ListHint(text: try text())
+        let lines = try text()
+        (manifest.hint, manifest.selection) = (ListHint(lines: lines), Selection(lines: lines))
         return manifest
     }
 

@@ -74,7 +74,8 @@ enum Schema {
         CREATE TABLE server_names (
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
             PRIMARY KEY (owner, folder, source)) WITHOUT ROWID;
-        -- The manifests that the root remembers; `kind` says which of the places is used.
+        -- The manifests that the root remembers; `kind` says which of the places is used. `hint` has
+        -- how a list is read, and the selection.
         CREATE TABLE manifests (
             name TEXT PRIMARY KEY, kind TEXT NOT NULL, location TEXT, beside TEXT,
             resources INTEGER, size INTEGER, modified INTEGER, changed INTEGER, inode INTEGER,

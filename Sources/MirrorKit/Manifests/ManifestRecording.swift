@@ -24,6 +24,17 @@ struct ManifestRecording: Sendable {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
             let rows = try engine.index.manifests()
+            // A run that is killed has begun with the new selections.
+            let reselected = rows.compactMap { row -> ManifestRecord? in
+                guard
+                    let selection = known.first(where: { $0.record.name == row.name })?.record
+                        .selection, selection != row.selection
+                else { return nil }
+                var row = row
+                row.selection = selection
+                return row
+            }
+            if !reselected.isEmpty { try engine.index.put(reselected) }
             let root = resolvedPath(engine.root.path) ?? engine.root.path
             let names = Set(rows.map(\.name))
             // `write` gives the targets of a former name to the new one, so no row is written for
@@ -114,7 +125,7 @@ struct FetchedManifest: Sendable {
         let isSame =
             hasCopy && row?.place == record.place && row?.stamp == record.stamp
             && row?.hint == record.hint
-        if path != nil, isSame, !isSynced, row?.hint == record.hint { return nil }
+        if path != nil, isSame, !isSynced, row?.selection == record.selection { return nil }
         if path == nil, text == nil {
             // The server confirmed the copy that the existing row names.
             record.copiedAt = SystemClock.now()

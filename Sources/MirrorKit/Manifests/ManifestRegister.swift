@@ -63,13 +63,38 @@ extension ManifestRegister {
     ///   - fresh: URLs that are not requested, because their copies are known to be fresh.
     ///   - hint: how to read sources that are lists of other programs. The root remembers the hint
     ///   when their plan is executed.
+    ///   - selection: the wanted resources; the root remembers them too. `nil` stands for the
+    ///   selections that it remembers.
     package func load(
         _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
-        hint: ListHint = ListHint()
+        hint: ListHint = ListHint(), selection: Selection?
     ) async throws -> LoadedManifests {
-        if sources.isEmpty {
-            return try await loadRemembered(isOffline: isOffline, passesOverLost: false)
+        var loaded =
+            sources.isEmpty
+            ? try await loadRemembered(isOffline: isOffline, passesOverLost: false)
+            : try await read(sources, isOffline: isOffline, fresh: fresh, hint: hint)
+        try selection?.refuseUnknownWords(in: loaded.manifests)
+        let remembered =
+            selection == nil && !sources.isEmpty ? try await rememberedSelections() : [:]
+        for at in loaded.manifests.indices {
+            let known = remembered[loaded.manifests[at].owner] ?? loaded.manifests[at].selection
+            loaded.manifests[at].selection = selection ?? known
         }
+        return loaded
+    }
+
+    /// The selections that the root remembers, by the names of the manifests.
+    private func rememberedSelections() async throws -> [String: Selection] {
+        try await engine.reading(indexIsDispensable: true) { view in
+            try ManifestMemory.all(in: view).reduce(into: [:]) {
+                $0[$1.record.name] = $1.record.selection
+            }
+        }
+    }
+
+    private func read(
+        _ sources: [ManifestSource], isOffline: Bool, fresh: Set<ManifestSource>, hint: ListHint
+    ) async throws -> LoadedManifests {
         let load = { (view: TreeView, leavesParts: Bool) async throws -> LoadedManifests in
             var loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,
@@ -131,7 +156,9 @@ extension ManifestRegister {
             var result = LoadedManifests()
             for memory in known {
                 do {
-                    add(try await loader.load(memory), to: &result)
+                    var loaded = try await loader.load(memory)
+                    loaded.decoded.manifest.selection = memory.record.selection
+                    add(loaded, to: &result)
                 } catch let error as MirrorError {
                     guard passesOverLost, error.code == .manifestUnreadable else { throw error }
                     result.notices.append(Notice(error.message, remedy: error.remedy))
@@ -161,9 +188,10 @@ extension ManifestRegister {
     func recording(of plan: Plan, in engine: Engine) -> ManifestRecording {
         let fetched = fetched.withLock { $0 }
         let known = plan.manifests.compactMap { manifest -> FetchedManifest? in
-            guard let memory = fetched[manifest.owner],
+            guard var memory = fetched[manifest.owner],
                 memory.whereabouts == manifest.whereabouts
             else { return nil }
+            memory.record.selection = manifest.selection
             return memory
         }
         return ManifestRecording(known, of: plan, in: engine)
@@ -176,6 +204,7 @@ extension RememberedManifest {
         self.init(name: record.name, place: memory.place, kind: .path)
         if case .url = record.place { kind = .url } else { isThere = memory.found != nil }
         resources = record.resources
+        selection = record.selection
         copiedAt = record.copyName == nil ? nil : record.copiedAt
         syncedAt = record.syncedAt
     }

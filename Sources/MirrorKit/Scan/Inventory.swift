@@ -6,8 +6,8 @@ struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
     private let now: Instant
-    /// Whether the list has only files of selected resources.
-    private let isSelection: Bool
+    /// Narrows the selections of the manifests.
+    private let selection: Selection
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private let evicted: Set<Target>
@@ -22,14 +22,15 @@ struct Inventory: ~Copyable {
     private var next = 0
     private var conflicts = ConflictScan()
 
-    /// Prepares a list of files. With tags, the list has only resources that have one of the tags.
+    /// Prepares a list of files. With a selection, the list has only the files that it selects.
     init(
-        view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant
+        view: TreeView, manifests: [Manifest], _ selection: Selection, now: Instant
     ) throws {
         var options = PlanOptions()
-        options.only = tags
+        (options.only, options.skip) = (selection.only, selection.skip)
         let wanted = try Wanted(manifests, options: options, index: view.index)
-        try wanted.refuseUnknownNames(options)
+        // A pattern may match a file that no manifest wants.
+        try selection.unknownPatterns(in: manifests)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         let unfinished = try view.index?.unfinishedPromotions()
         let formerNames = OwnerBook.formerNames(
@@ -42,7 +43,7 @@ struct Inventory: ~Copyable {
         self.view = view
         self.now = now
         self.wanted = wanted
-        isSelection = !tags.isEmpty
+        self.selection = selection
         scan = view.root.map { StatCursor($0) }
     }
 
@@ -57,7 +58,7 @@ struct Inventory: ~Copyable {
             while try cursor.next() { try tell(&cursor, body) }
         }
         while next < wanted.entries.count { try tellUnknown(body) }
-        if isSelection { return }
+        guard selection.isAll else { return }
         for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
     }
 
@@ -88,11 +89,12 @@ struct Inventory: ~Copyable {
         if isWanted {
             judge(&file, record)
             next += 1
-        } else if isSelection {
-            return
         } else {
+            if !selection.isAll, !selection.selects(tags: [], path: row.path) { return }
             let owners = record.owners.names
-            file.isOrphan = !owners.isEmpty && owners.allSatisfy(orphanOwners.contains)
+            file.isOrphan =
+                !owners.isEmpty && owners.allSatisfy(orphanOwners.contains)
+                && !wanted.leavesOut(row.path)
             // A file that is not there counts as missing only if a manifest wants it.
             if !wanted.manifests.isEmpty, file.state == .missing { return }
         }

@@ -97,6 +97,7 @@ struct ScanShard: ~Copyable {
     /// Makes a target an orphan if its manifest no longer names it, unless other manifests own it
     /// too.
     private mutating func letGo(_ cursor: inout ProjectionCursor, _ row: RowProjection) throws {
+        if view.wanted.leavesOut(row.path) { return }
         let text = String(decoding: row.owner, as: UTF8.self)
         if let manifest = view.orphanOwners[text] {
             return try addOrphan(try cursor.wholeRecord(), of: manifest)

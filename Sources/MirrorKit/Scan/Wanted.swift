@@ -13,8 +13,11 @@ struct Wanted: Sendable {
     let manifests: [Manifest]
     /// The selected resources, sorted.
     private(set) var entries: [Reference] = []
-    /// The number of resources that `only` and `skip` left out.
+    /// The number of resources that the selections left out.
     private(set) var skipped = 0
+    /// The resources that their manifests' selections leave out, sorted: their files are no
+    /// orphans.
+    private var unselected: [Reference] = []
     /// Targets that a server named in an earlier run, for the entries whose name a server chooses.
     private var remembered: [Int64: Target] = [:]
 
@@ -39,22 +42,30 @@ struct Wanted: Sendable {
         owners = manifests.map { Array(Owners($0.owner).text.utf8) }
         tables = manifests.map(\.resources)
         try Wanted.refuseEqualNames(manifests)
-        let selectsAll = options.only.isEmpty && options.skip.isEmpty
         for (position, manifest) in manifests.enumerated() {
+            // A target that the caller asks for is wanted, whatever the root remembers.
+            let selection = options.asked.isEmpty ? manifest.selection : Selection()
+            let unselected = selection.leftOut(of: manifest.resources)
+            let narrowed = options.selection.leftOut(of: manifest.resources)
+            let selectsAll = unselected.isEmpty && narrowed.isEmpty
             for number in manifest.resources.indices {
                 let entry = Reference(manifest: Int32(position), resource: Int32(number))
                 if selectsAll && !manifest.resources.isNamedByServer(at: number) {
                     entries.append(entry)
                     continue
                 }
-                let resource = manifest.resources[number]
-                guard options.selects(tags: resource.tags) else {
+                if unselected.contains(number) {
+                    skipped += 1
+                    self.unselected.append(entry)
+                } else if narrowed.contains(number) {
                     skipped += 1
                     continue
+                } else {
+                    entries.append(entry)
                 }
-                entries.append(entry)
-                if resource.isNamedByServer,
-                    let name = try index?.serverName(of: manifest.serverNameKey(of: resource))
+                if manifest.resources.isNamedByServer(at: number),
+                    let name = try index?.serverName(
+                        of: manifest.serverNameKey(of: manifest.resources[number]))
                 {
                     remembered[Wanted.key(entry)] = name
                 }
@@ -64,13 +75,14 @@ struct Wanted: Sendable {
             let selected = entries.filter { options.asked.contains(target(of: $0)) }
             entries = selected
         }
-        if manifests.count == 1, selectsAll, options.asked.isEmpty, remembered.isEmpty {
+        if manifests.count == 1, skipped == 0, options.asked.isEmpty, remembered.isEmpty {
             entries = manifests[0].resources.sortedOrder.map {
                 Reference(manifest: 0, resource: Int32($0))
             }
         } else {
-            sort()
+            entries = sorted(entries)
         }
+        unselected = sorted(unselected)
         // Validation has already compared the targets of each manifest with each other.
         if manifests.count > 1 || !remembered.isEmpty { try mergeEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
@@ -132,6 +144,18 @@ struct Wanted: Sendable {
         manifests[Int(entry.manifest)].claim(at: Int(entry.resource))
     }
 
+    /// Whether a manifest names a target, and its selection leaves the target out.
+    func leavesOut(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        var (low, high) = (0, unselected.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let order = compare(unselected[middle], with: path)
+            if order == 0 { return true }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+
     /// The declared size of an entry's file, in bytes.
     func size(of entry: Reference) -> Int64? {
         tables[Int(entry.manifest)].size(at: Int(entry.resource))
@@ -146,11 +170,9 @@ struct Wanted: Sendable {
         Int64(entry.manifest) << 32 | Int64(entry.resource)
     }
 
-    private mutating func sort() {
+    private func sorted(_ entries: [Reference]) -> [Reference] {
         let isSorted = zip(entries, entries.dropFirst()).allSatisfy { compare($0, $1) < 0 }
-        guard !isSorted else { return }
-        let sorted = entries.sorted { compare($0, $1) < 0 }
-        entries = sorted
+        return isSorted ? entries : entries.sorted { compare($0, $1) < 0 }
     }
 
     private func compare(_ first: Reference, _ second: Reference) -> Int {
@@ -261,16 +283,9 @@ extension Wanted: PathList {
 }
 
 extension Wanted {
-    /// Throws `MirrorError` with `usage` for tags and targets in options that no manifest has.
-    ///
-    /// Such a tag or target selects no resource, which a user would not notice.
+    /// Throws `MirrorError` with `usage` for words and targets in options that no manifest has.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
-        if !options.only.isEmpty || !options.skip.isEmpty {
-            let asked = [options.only, options.skip]
-            if let words = NearestName.sentence(asked: asked, known: tags()) {
-                throw MirrorError(.usage, words)
-            }
-        }
+        try options.selection.refuseUnknownWords(in: manifests)
         for target in options.asked.sorted() where !wants(target) {
             throw MirrorError(
                 .usage,
@@ -283,15 +298,6 @@ extension Wanted {
                 NearestName.sentence(
                     target: target, among: entries.lazy.map { self.target(of: $0) }))
         }
-    }
-
-    private func tags() -> Set<String> {
-        var tags: Set<String> = []
-        for manifest in manifests {
-            for resource in manifest.resources { tags.formUnion(resource.tags) }
-        }
-        for tag in tags { tags.formUnion(PlanOptions.words(of: tag)) }
-        return tags
     }
 
     /// Whether an entry has a target.

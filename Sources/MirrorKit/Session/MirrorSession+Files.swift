@@ -73,16 +73,16 @@ extension MirrorSession {
 
     /// Calls a closure with each file that `status` lists; memory does not grow with their number.
     ///
-    /// With tags, the walk has only files of resources that have one of the tags. The closure is
-    /// called on a thread of the session, never on two threads at once. An error that the closure
-    /// throws ends the walk.
+    /// `only` and `skip` select files as in `PlanOptions`. The closure is called on a thread of the
+    /// session, never on two threads at once. An error that the closure throws ends the walk.
     public func forEachFile(
-        of manifests: [Manifest], only tags: Set<String> = [],
+        of manifests: [Manifest], only: Set<String> = [], skip: Set<String> = [],
         _ body: @escaping @Sendable (StoredFile) throws -> Void
     ) async throws {
         try await engine.look { view in
             var inventory = try Inventory(
-                view: view, manifests: manifests, only: tags, now: SystemClock.now())
+                view: view, manifests: manifests, Selection(only: only, skip: skip),
+                now: SystemClock.now())
             try inventory.files(body)
         }
     }

@@ -103,12 +103,15 @@ public actor MirrorSession {
     public func load(
         contentsOf source: String, offline: Bool = false
     ) async throws -> [Manifest] {
-        try await manifests.load([ManifestSource(argument: source)], isOffline: offline).manifests
+        let sources = [try ManifestSource(argument: source)]
+        return try await manifests.load(sources, isOffline: offline, selection: Selection())
+            .manifests
     }
 
     /// Reads the manifests that the root remembers.
     ///
-    /// A manifest without a readable file or copy is left out. Throws `ManifestError`, or
+    /// Each has the selection that the command was given for it with `--only` and `--skip`. A
+    /// manifest without a readable file or copy is left out. Throws `ManifestError`, or
     /// `MirrorError` with `offline`.
     public func loadRemembered(offline: Bool = false) async throws -> [Manifest] {
         try await manifests.loadRemembered(isOffline: offline).manifests

@@ -1,9 +1,12 @@
 /// The options of a plan.
 public struct PlanOptions: Sendable {
-    /// Selects only resources with one of these tags. An empty set selects all resources.
+    /// Selects only resources with one of these tags, or with targets that one of these patterns
+    /// matches, such as `Caches/py/**`. An empty set selects all resources.
     public var only: Set<String> = []
-    /// Leaves out resources with one of these tags.
+    /// Leaves out resources with one of these tags or patterns.
     public var skip: Set<String> = []
+    /// Selects the best file of each Python release. `nil` selects all.
+    package var wheels: WheelTarget?
     /// Whether orphans are removed.
     public var prune = false
     /// Whether each manifest is promoted as a set, all or nothing, as if its text said so.
@@ -17,7 +20,7 @@ public struct PlanOptions: Sendable {
     /// This matters if the two manifests want different bytes. If false, the plan is refused
     /// because of such a target.
     public var takeOver = false
-    /// Whether the plan is refused because of tags and targets that no manifest has.
+    /// Whether the plan is refused because of tags, patterns and targets that no manifest has.
     public var refusesUnknownNames = false
     /// Whether files are read even if their stamps say that they are unchanged.
     public var verify = false
@@ -36,29 +39,10 @@ public struct PlanOptions: Sendable {
     public var keepParts: Duration? = .seconds(14 * 86400)
 
     /// Whether the options select some resources and leave others out.
-    var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }
+    var isSelection: Bool { !selection.isAll || !asked.isEmpty }
 
-    /// Whether a resource with these tags is selected.
-    ///
-    /// `dev+optional` is a tag of two words, for a file that is needed for either word. The file is
-    /// left out only if both words are skipped. The file is selected if one of the words is.
-    func selects(tags: [String]) -> Bool {
-        let isSkipped = tags.contains { tag in
-            skip.contains(tag) || PlanOptions.words(of: tag).allSatisfy { skip.contains($0) }
-        }
-        if isSkipped { return false }
-        return only.isEmpty
-            || tags.contains { tag in
-                only.contains(tag) || PlanOptions.words(of: tag).contains { only.contains($0) }
-            }
-    }
-
-    /// The words of a tag between its plus signs. If a word is empty, as in `c++`, the tag itself.
-    static func words(of tag: String) -> [String] {
-        guard tag.utf8.contains(UInt8(ascii: "+")) else { return [tag] }
-        let words = tag.parts(at: "+", keepingEmpty: true).map(String.init)
-        return words.contains("") ? [tag] : words
-    }
+    /// What narrows the selections of the manifests.
+    var selection: Selection { Selection(only: only, skip: skip, wheels: wheels) }
 
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}

@@ -76,12 +76,14 @@ private actor SessionWatch {
     private func begin() async throws -> Run {
         let sleep = try self.sleep ?? WatchSleep()
         self.sleep = sleep
-        let sources = try await sources.isEmpty ? session.manifests.rememberedSources() : sources
+        let isNamed = !sources.isEmpty
+        let sources = try await isNamed ? sources : session.manifests.rememberedSources()
         // A change after this moment ends the next sleep.
         sleep.watch(sources)
         let now = Instant.now
         let loaded = try await session.manifests.load(
-            sources, isOffline: options.offline, fresh: state.freshSources(among: sources, at: now))
+            sources, isOffline: options.offline, fresh: state.freshSources(among: sources, at: now),
+            selection: isNamed ? Selection() : nil)
         state.note(loaded, of: sources, at: now)
         let plan = try await session.plan(loaded.manifests, options: planning)
         let run = session.execute(plan, options: options)

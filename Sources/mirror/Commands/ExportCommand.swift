@@ -5,7 +5,7 @@ import MirrorKit
 struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write what other programs read: aria2, sha256sum, pip, npm, Bazel, BagIt.",
+        abstract: "Write what other programs read.",
         discussion: """
             aria2, sums and metalink are lists of all files that the manifests want, with what the \
             manifests and the tree know of them; npm-cache is a script that adds packages to npm's \
@@ -37,6 +37,10 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     @Option(help: .only, completion: .tags) var only: [String] = []
 
     @Option(help: .skip, completion: .tags) var skip: [String] = []
+
+    @Option(help: .platform) var platform: String?
+
+    @Option(help: .python) var python: String?
 
     @Flag(
         help: "Leave out files that are not there or that the format has no words for, with notes.")
@@ -71,6 +75,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
         var options = PlanOptions()
         options.only = Set(only)
         options.skip = Set(skip)
+        options.wheels = try WheelTarget(platform: platform, python: python)
         options.refusesUnknownNames = true
         CommandStage.enter(.writing)
         let export = Export(of: manifests, as: format, options: options, leavesOut: lossy)

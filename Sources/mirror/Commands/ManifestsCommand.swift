@@ -5,7 +5,7 @@ import MirrorKit
 struct ManifestsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manifests",
-        abstract: "List the manifests that this root remembers.",
+        abstract: "List the remembered manifests.",
         discussion: """
             A root remembers each manifest that was synced by its name: where it is, and its last \
             good copy, which serves when it is gone. A place inside the root or beside it is kept \
@@ -31,7 +31,7 @@ struct ManifestsCommand: AsyncParsableCommand {
 struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Forget a manifest that this root remembers.",
+        abstract: "Forget a manifest.",
         discussion: """
             Its place and its last good copy are forgotten. Its files are left, and nobody owns \
             them any more; with --delete those go that are as mirror put them there. Files that \
@@ -93,6 +93,9 @@ extension ManifestsCommand {
         if manifest.isThere == false { facts.append("not there now") }
         if let count = manifest.resources {
             facts.append(Counted(count, "resource").description)
+        }
+        if !manifest.selection.isAll {
+            facts.append("selection: \(manifest.selection.description.printable)")
         }
         facts.append(manifest.syncedAt.map { "last synced \(age($0))" } ?? "not synced yet")
         facts.append(manifest.copiedAt.map { "copy of \(age($0))" } ?? "no copy yet")

@@ -5,7 +5,7 @@ import MirrorKit
 struct PinCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Write sizes and digests of what was fetched into a manifest.",
+        abstract: "Write digests into a manifest.",
         discussion: """
             Reads the files that the manifest's resources became, and adds size and sha256 beside the \
             url of each one that does not declare them. The rest of the text stays as it is: order, \

@@ -43,8 +43,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         arguments.isStrict = strict
+        arguments.selection = try selection.selection(of: manifests)
+        var options = try selection.planOptions(of: manifests)
         let manifests = try await arguments.load(in: session)
-        var options = selection.planOptions
         storage.apply(to: &options)
         let plan = try await session.plan(manifests, options: options)
         if !output.json, !output.quiet, let note = storage.note(about: plan) {

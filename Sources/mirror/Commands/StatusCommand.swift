@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import MirrorKit
 import Synchronization
 
@@ -7,17 +6,17 @@ import Synchronization
 struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say what is in the tree, how fresh, how sure, and what needs attention.",
+        abstract: "Say what is there, and how sure.",
         discussion: """
             Looks at the index and at the files' times and sizes; reads no file and asks no server. \
             `mirror verify` reads every file. A file that had to make room for a new version is listed \
-            as a conflict, until `mirror resolve` ends it. With --due, --path or --only, the totals are \
+            as a conflict, until `mirror resolve` ends it. With --due, --only or --skip, the totals are \
             those of the selected files, and each of them has a line.
 
             EXAMPLES:
               mirror status
               mirror status -v                   every file: until when it is fresh, how sure mirror is
-              mirror status --due --path 'Caches/*'
+              mirror status --due --only 'Caches/**'
               mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
             """)
 
@@ -25,13 +24,9 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
 
     @Flag(help: "Only files that the next sync asks about.") var due = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Only files whose path matches this pattern of * ? [ ]; * matches / too. Repeatable.",
-            valueName: "glob"))
-    var path: [String] = []
-
     @Option(help: .only, completion: .tags) var only: [String] = []
+
+    @Option(help: .skip, completion: .tags) var skip: [String] = []
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
@@ -46,25 +41,22 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         )
         .loadKnown(in: session)
         let runs = try await session.history.runs(limit: 100)
-        let isSelection = due || !path.isEmpty || !only.isEmpty
+        let isSelection = due || !only.isEmpty || !skip.isEmpty
         let status = Mutex(
             StatusOutput(
                 options: output, root: session.root, runs: runs,
                 troubles: try await session.history.troubles(of: runs), isSelection: isSelection))
-        let (due, patterns) = (due, path)
-        let matches = { @Sendable (path: String) in
-            patterns.contains { fnmatch($0, path, 0) == 0 }
-        }
+        let due = due
         let selects = { @Sendable (file: StoredFile) in
-            if due { guard case .due = file.freshness else { return false } }
-            return patterns.isEmpty || matches(file.target.path)
+            guard due else { return true }
+            return if case .due = file.freshness { true } else { false }
         }
         status.withLock { $0.begin() }
-        try await session.forEachFile(of: manifests, only: Set(only)) { file in
+        try await session.forEachFile(of: manifests, only: Set(only), skip: Set(skip)) { file in
             if selects(file) { status.withLock { $0.count(file) } }
         }
         guard status.withLock({ $0.conclude() }) else { return }
-        try await session.forEachFile(of: manifests, only: Set(only)) { file in
+        try await session.forEachFile(of: manifests, only: Set(only), skip: Set(skip)) { file in
             if selects(file) { status.withLock { $0.list(file) } }
         }
         status.withLock { $0.flush() }

@@ -6,7 +6,7 @@ import Synchronization
 struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Make the tree match its manifests.",
+        abstract: "Make the tree match manifests.",
         discussion: """
             Fetches what is missing or outdated, resumes what was interrupted, verifies every \
             byte, and only then gives a file its name. Files that are there and right cost no \
@@ -53,7 +53,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
             }
         }
         try await output.reportingFailure(opening: options.makeSession) { [output] session in
-            let manifests = try await options.arguments.load(in: session)
+            let manifests = try await options.arguments().load(in: session)
             if dryRun { return try await show(manifests, in: session) }
             var output = output
             let responder = ControlResponder(verb: "sync", root: session.root)
@@ -65,7 +65,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
 
     private func show(_ manifests: [Manifest], in session: MirrorSession) async throws {
         CommandStage.enter(.lookingAtTree)
-        let plan = try await session.plan(manifests, options: options.planOptions)
+        let plan = try await session.plan(manifests, options: try options.planOptions())
         plan.show(
             options.output, try await PermissionStatus(of: options.when.permission, in: session))
     }
@@ -89,18 +89,19 @@ struct SyncOptions {
     var output: OutputOptions
 
     /// The given manifests, with the checks that the options ask for.
-    var arguments: ManifestArguments {
+    func arguments() throws -> ManifestArguments {
         var arguments = ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists)
         arguments.isStrict = network.strict
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
+        arguments.selection = try selection.selection(of: manifests)
         return arguments
     }
 
     /// The options of the plan: the selected resources, the assumed state, and the limits of space.
-    var planOptions: PlanOptions {
-        var options = selection.planOptions
+    func planOptions() throws -> PlanOptions {
+        var options = try selection.planOptions(of: manifests)
         storage.apply(to: &options)
         return options
     }
@@ -133,7 +134,7 @@ extension SyncOptions {
         isAnnounced: Bool = false
     ) async throws {
         try await output.carryOut(
-            manifests, planOptions, waiting: running.ending.wait, in: session,
+            manifests, try planOptions(), waiting: running.ending.wait, in: session,
             due: { try await due(manifests, in: session) },
             announce: { if !isAnnounced { announce(session, in: output) } }
         ) { plan in

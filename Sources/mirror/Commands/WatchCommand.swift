@@ -5,7 +5,7 @@ import MirrorKit
 struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Sync whenever something is due, until it is told to end.",
+        abstract: "Sync whenever something is due.",
         discussion: """
             Syncs at once, then sleeps until the next file is due, a manifest changes, or the time of \
             --every is over. It survives servers and networks that are away, holds the root's lock only \
@@ -177,7 +177,8 @@ extension WatchLoop {
     }
 
     private func load(in session: MirrorSession) async throws -> [Manifest] {
-        let arguments = command.options.arguments
+        var arguments = try command.options.arguments()
+        arguments.saysSelection = !hasSynced
         var sources = try arguments.sources()
         if sources.isEmpty { sources = try await session.manifests.rememberedSources() }
         // A change after this moment ends the next sleep.

@@ -162,8 +162,18 @@ extension ArgumentHelp {
     static let verbose: ArgumentHelp = "Say also what was kept."
     static let wait = ArgumentHelp(
         "Wait for another run's end, at most so long.", valueName: "time")
-    static let only = ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag")
-    static let skip = ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
+    static let only = ArgumentHelp(
+        "Only resources with this tag, or whose target matches this pattern, such as 'Caches/py/**'; repeatable.",
+        valueName: "tag|pattern")
+    static let skip = ArgumentHelp(
+        "No resources with this tag, or whose target matches this pattern; repeatable.",
+        valueName: "tag|pattern")
+    static let platform = ArgumentHelp(
+        "Of Python's wheels the best ones for this platform, as pip chooses: manylinux_2_28_x86_64, win_amd64.",
+        valueName: "platform")
+    static let python = ArgumentHelp(
+        "Of Python's wheels the best ones for this version, as pip chooses: 3.12.",
+        valueName: "version")
     static let strictLists: ArgumentHelp = "Refuse a list of which an entry cannot be taken."
     static let requirePinned: ArgumentHelp =
         "Refuse a manifest in which a resource has no sha256 or better."

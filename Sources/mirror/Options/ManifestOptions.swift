@@ -20,6 +20,10 @@ struct ManifestArguments {
     var needsPins = false
     /// Whether a list is refused if mirror cannot take all its entries.
     var isStrict = false
+    /// The resources that are wanted. `nil` stands for the selections that the root remembers.
+    var selection: Selection?
+    /// Whether notes name the selections.
+    var saysSelection = true
 
     /// Returns the given manifests as sources, without those that the root remembers.
     ///
@@ -43,8 +47,8 @@ struct ManifestArguments {
     ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
         let loaded = try await session.manifests.load(
-            sources, isOffline: isOffline, fresh: fresh, hint: try hint())
-        loaded.showNotices()
+            sources, isOffline: isOffline, fresh: fresh, hint: try hint(), selection: selection)
+        show(loaded)
         try refuseGaps(in: loaded)
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
@@ -71,8 +75,8 @@ struct ManifestArguments {
             sources.isEmpty
             ? try await session.manifests.loadRemembered(isOffline: isOffline)
             : try await session.manifests.load(
-                sources, isOffline: isOffline, hint: try hint())
-        loaded.showNotices()
+                sources, isOffline: isOffline, hint: try hint(), selection: selection)
+        show(loaded)
         try refuseGaps(in: loaded)
         return loaded.manifests
     }
@@ -85,10 +89,19 @@ struct ManifestArguments {
     }
 }
 
-extension LoadedManifests {
+extension ManifestArguments {
     /// Prints the notices about manifests, e.g. that a manifest is the last good copy.
-    fileprivate func showNotices() {
-        for notice in notices { Console.error.line("mirror: note: \(notice.sentence.printable)") }
+    private func show(_ loaded: LoadedManifests) {
+        var notes = loaded.notices.map(\.sentence)
+        for manifest in loaded.manifests where saysSelection && !manifest.selection.isAll {
+            let name = loaded.manifests.count > 1 ? " of \(manifest.owner)" : ""
+            let counts = [manifest.selectedCount, manifest.resources.count].map(Counted.grouped)
+            notes.append(
+                "selection\(name): \(manifest.selection), \(counts[0]) of \(counts[1])"
+                    + (selection == nil ? " (mirror sync --all ends it)" : ""))
+            if let unfit = manifest.selection.unfitReleases(of: manifest) { notes.append(unfit) }
+        }
+        for note in notes { Console.error.line("mirror: note: \(note.printable)") }
     }
 }
 
@@ -170,6 +183,13 @@ struct SelectionOptions: ParsableArguments {
 
     @Option(help: .skip, completion: .tags) var skip: [String] = []
 
+    @Option(help: .platform) var platform: String?
+
+    @Option(help: .python) var python: String?
+
+    @Flag(help: "End the selection that these options made for a manifest before.")
+    var all = false
+
     @Flag(help: "Remove files that the manifest named before and no longer names.")
     var prune = false
 
@@ -188,10 +208,33 @@ struct SelectionOptions: ParsableArguments {
 
     @Flag(help: .requirePinned) var requirePinned = false
 
-    var planOptions: PlanOptions {
+    func validate() throws {
+        if all, !only.isEmpty || !skip.isEmpty || platform != nil || python != nil {
+            throw ValidationError("--all selects everything; leave --only and the like out.")
+        }
+        if (only + skip).contains(where: { $0.isEmpty || $0 != $0.printable }) {
+            throw ValidationError("--only and --skip take words without control characters.")
+        }
+    }
+
+    /// The selection of these manifests. `nil` stands for what the root remembers.
+    ///
+    /// A manifest that is named gets a new selection. Without a name, `only` and `skip` narrow this
+    /// run alone.
+    func selection(of locations: [String]) throws -> Selection? {
+        if locations.isEmpty { return all ? Selection() : nil }
+        return Selection(
+            only: Set(only), skip: Set(skip),
+            wheels: try WheelTarget(platform: platform, python: python))
+    }
+
+    /// The options of a plan of these manifests.
+    func planOptions(of locations: [String]) throws -> PlanOptions {
         var options = PlanOptions()
-        options.only = Set(only)
-        options.skip = Set(skip)
+        if locations.isEmpty {
+            (options.only, options.skip) = (Set(only), Set(skip))
+            options.wheels = try WheelTarget(platform: platform, python: python)
+        }
         options.prune = prune
         options.atomic = atomic
         options.refresh = refresh

@@ -5,7 +5,7 @@ import MirrorKit
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Have systemd or cron sync again and again.",
+        abstract: "Let systemd or cron start syncs.",
         discussion: """
             Prints the units of systemd, or a line for a crontab, that start `mirror sync`; with \
             --install they are put in their places and started. The same root and manifests have the \
@@ -37,6 +37,14 @@ struct ScheduleAddCommand: AsyncParsableCommand {
     @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
+
+    @Option(help: .only, completion: .tags) var only: [String] = []
+
+    @Option(help: .skip, completion: .tags) var skip: [String] = []
+
+    @Option(help: .platform) var platform: String?
+
+    @Option(help: .python) var python: String?
 
     @Option(help: ArgumentHelp("How often, a minute at least.", valueName: "time"))
     var every: DurationText
@@ -71,6 +79,7 @@ struct ScheduleAddCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        _ = try WheelTarget(platform: platform, python: python)
         let session = try MirrorSession(root: root.root)
         let sources = try manifests.map { try ManifestSource(argument: $0) }
         for case .url(let url) in sources where url.credentials != nil {
@@ -98,8 +107,12 @@ struct ScheduleAddCommand: AsyncParsableCommand {
     ///
     /// cron mails what the sync prints, so with cron the sync is quiet.
     private func words(for schedule: Schedule) -> [String] {
-        [ScheduleBook.program, "sync", "--root", schedule.root, "--wait", "10m"]
-            + [cron ? "--quiet" : "--no-progress"] + schedule.manifests
+        var words = [ScheduleBook.program, "sync", "--root", schedule.root, "--wait", "10m"]
+        words.append(cron ? "--quiet" : "--no-progress")
+        words += only.flatMap { ["--only", $0] } + skip.flatMap { ["--skip", $0] }
+        if let platform { words += ["--platform", platform] }
+        if let python { words += ["--python", python] }
+        return words + schedule.manifests
     }
 
     private func waitForNetwork(_ units: inout ScheduleUnits) throws {

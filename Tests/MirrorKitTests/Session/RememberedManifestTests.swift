@@ -34,7 +34,8 @@ import Testing
     private func sync(_ root: String, _ paths: String...) async throws -> LoadedManifests {
         let session = try session(root)
         let loaded = try await session.manifests.load(
-            paths.map { .path(ground.path + "/" + $0) })
+            paths.map { .path(ground.path + "/" + $0) },
+            selection: paths.isEmpty ? nil : Selection())
         try await session.withLock {
             let plan = try await session.plan(loaded.manifests)
             for try await _ in session.execute(plan) {}
@@ -56,7 +57,7 @@ import Testing
         let read = ByteHasher.digest(.sha256, of: try #require(ground.bytes(of: "m.json")))
         let session = try session("root")
         let source = ManifestSource.path(ground.path + "/m.json")
-        let loaded = try await session.manifests.load([source])
+        let loaded = try await session.manifests.load([source], selection: Selection())
         try await session.withLock {
             let plan = try await session.plan(loaded.manifests)
             var hasReadAgain = false
@@ -64,7 +65,7 @@ import Testing
                 hasReadAgain = true
                 try write("n.json", target: "Caches/b")
                 try move("n.json", "m.json")
-                _ = try await session.manifests.load([source])
+                _ = try await session.manifests.load([source], selection: Selection())
             }
         }
         let index = try Index.openForReading(RootDirectory(opening: ground.path + "/root"))
@@ -89,7 +90,7 @@ import Testing
         try ground.write(Array(text.utf8), to: "m.json")
         let session = try session("root")
         let source = ManifestSource.path(ground.path + "/m.json")
-        let loaded = try await session.manifests.load([source])
+        let loaded = try await session.manifests.load([source], selection: Selection())
         let run = session.execute(try await session.plan(loaded.manifests))
         async let summary: Int32? = {
             var exit: Int32?

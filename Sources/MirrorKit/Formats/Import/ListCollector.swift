@@ -92,7 +92,10 @@ final class ListCollector {
         draft.resource.size = entry.size.flatMap {
             builder.check.size(.untyped($0.value), "size", at: $0.place)
         }
-        for tag in entry.tags {
+        let wheel = draft.path.flatMap {
+            WheelName(String($0.value.split(separator: "/").last ?? ""))
+        }
+        for tag in entry.tags + (wheel?.tags ?? []) {
             builder.check.addTag(.untyped(tag), to: &draft.tags, at: entry.place)
         }
         addDigests(of: entry, to: draft)

@@ -83,17 +83,16 @@ package struct ListHint: Sendable, Hashable {
 
 extension ListHint {
     /// The hint as the index stores it: one line for each known value.
-    var text: String {
-        let lines = [
+    var lines: [String] {
+        [
             format.map { "from " + $0.rawValue }, base.map { "base " + $0.textWithSecrets },
             index.map { "index " + $0.textWithSecrets },
             registry.map { "registry " + $0.textWithSecrets }, depth.map { "depth \($0)" },
-        ]
-        return lines.compactMap(\.self).joined(separator: "\n")
+        ].compactMap(\.self)
     }
 
-    /// Creates a hint from the text that `text` returned. Unknown lines are ignored.
-    init(text: String) {
+    /// Creates a hint from the lines that `lines` returned. Other lines are ignored.
+    init(lines text: String) {
         for line in text.split(separator: "\n") {
             guard let (word, value) = line.halves(atFirst: " ") else { continue }
             switch word {

@@ -10,6 +10,8 @@ public struct Manifest: Sendable {
     public var resources: ResourceTable
     /// Whether all of the manifest's files are promoted together, or none.
     public var isAtomic = false
+    /// The resources that are wanted in this root. All others are neither missing nor orphans.
+    package var selection = Selection()
     /// The entries that mirror left out of the list from which it made this manifest.
     ///
     /// Empty for a manifest that was no list.

@@ -11,6 +11,8 @@ package struct RememberedManifest: Sendable, Hashable {
     /// The number of resources at the last sync.
     /// `nil` means that an older mirror did not record it.
     package var resources: Int?
+    /// The resources of it that are wanted.
+    package var selection = Selection()
     /// When mirror took or last confirmed the last good copy. `nil` means that there is no copy.
     package var copiedAt: Instant?
     /// When the last sync ended that had work to do, or found the manifest changed or moved.
@@ -30,6 +32,15 @@ package struct RememberedManifest: Sendable, Hashable {
             json.key("found")
             if let isThere { json.boolean(isThere) } else { json.null() }
             json.member("resources", resources)
+            json.key("selection")
+            if selection.isAll {
+                json.null()
+            } else {
+                json.object { json in
+                    json.member("only", selection.only.sorted())
+                    json.member("skip", selection.skip.sorted())
+                }
+            }
             json.member("copied", copiedAt?.rfc3339)
             json.member("synced", syncedAt?.rfc3339)
         }

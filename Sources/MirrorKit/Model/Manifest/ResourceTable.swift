@@ -117,6 +117,9 @@ extension ResourceTable {
         columns.records[position].digest != nil || !kind(at: position).digests.isEmpty
     }
 
+    /// The tags of one resource.
+    func tags(at position: Int) -> [String] { kind(at: position).tags }
+
     /// Whether the server may name one resource's file.
     public func isNamedByServer(at position: Int) -> Bool { kind(at: position).isNamedByServer }
 

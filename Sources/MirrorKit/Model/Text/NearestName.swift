@@ -49,21 +49,12 @@ extension NearestName {
     /// How many targets a misspelt target is compared with; more would take seconds.
     private static let mostCandidates = 20_000
 
-    /// Returns the sentence about a tag that no resource has. Returns nil if all tags are known.
+    /// Returns the sentence about a tag that no resource has.
     ///
-    /// - Parameters:
-    ///   - asked: sets of tags. The sentence names the first unknown tag of the first set with one.
-    ///   - known: every tag of the manifests.
-    static func sentence(
-        asked: [Set<String>], known: Set<String>
-    ) -> String? {
-        for tags in asked {
-            guard let unknown = tags.subtracting(known).min() else { continue }
-            let nearest = suggestion(for: unknown, among: known.sorted())
-            return "\(Quoted(unknown)): no resource has this tag. "
-                + advice(nearest, tags: known)
-        }
-        return nil
+    /// - Parameter known: every tag of the manifests.
+    static func sentence(tag: String, known: Set<String>) -> String {
+        "\(Quoted(tag)): no resource has this tag. "
+            + advice(suggestion(for: tag, among: known.sorted()), tags: known)
     }
 
     private static func advice(_ suggestion: String?, tags: Set<String>) -> String {

@@ -100,6 +100,17 @@ package struct Counted: Sendable, Hashable, CustomStringConvertible {
         description = "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
     }
 
+    /// Returns a number with commas between thousands: `63,439`.
+    package static func grouped(_ count: some BinaryInteger) -> String {
+        var text = "\(count)"
+        var end = text.index(text.endIndex, offsetBy: -3, limitedBy: text.startIndex)
+        while let place = end, place > text.startIndex, text[text.index(before: place)] != "-" {
+            text.insert(",", at: place)
+            end = text.index(place, offsetBy: -3, limitedBy: text.startIndex)
+        }
+        return text
+    }
+
     /// Returns the form of a verb that agrees with a number: the first for 1, else the second.
     package static func verb(
         _ count: some BinaryInteger, _ singular: String, _ plural: String
