@@ -122,7 +122,7 @@ package struct ControlAddress: Sendable, Hashable {
     ///
     /// Returns nil if the user has no folder for sockets, or if others have rights to that folder.
     static func make(forRoot root: String) -> ControlAddress? {
-        folder(making: true).flatMap { make(forRoot: root, in: $0) }
+        madeFolder().flatMap { make(forRoot: root, in: $0) }
     }
 
     /// The address of this process for a root, in the given folder. Returns nil without a root.
@@ -138,14 +138,31 @@ package struct ControlAddress: Sendable, Hashable {
 
     /// The addresses of all processes of this user, or of the processes that work for a root.
     static func all(ofRoot root: String? = nil) -> [ControlAddress] {
-        guard let folder = folder(making: false), let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
         var wanted: stat?
         if let root {
             var status = stat()
             guard stat(root, &status) == 0 else { return [] }
             wanted = status
         }
+        return folders().filter { isOurs($0.folder, mode: 0o077) }
+            .flatMap { all(in: $0.folder, wanted) }
+            .sorted { $0.process < $1.process }
+    }
+
+    /// Returns why the sockets of runs cannot be looked for. Returns nil if they can.
+    package static var obstacle: String? {
+        for (_, folder) in folders() {
+            var status = stat()
+            if lstat(folder, &status) != 0 || isOurs(folder, mode: 0o077) { continue }
+            return
+                "\(folder.printable): others have rights to this folder or own it, so runs cannot be looked for there. Remove it, or set XDG_RUNTIME_DIR."
+        }
+        return nil
+    }
+
+    private static func all(in folder: String, _ wanted: stat?) -> [ControlAddress] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
         var addresses: [ControlAddress] = []
         while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -159,7 +176,7 @@ package struct ControlAddress: Sendable, Hashable {
             }
             addresses.append(address)
         }
-        return addresses.sorted { $0.process < $1.process }
+        return addresses
     }
 
     private init(path: String, process: Int32, device: UInt64, inode: UInt64) {
@@ -178,16 +195,36 @@ package struct ControlAddress: Sendable, Hashable {
         self.init(path: folder + "/" + name, process: process, device: device, inode: inode)
     }
 
-    /// The folder of the sockets: `$XDG_RUNTIME_DIR/mirror`, else `/run/user/UID/mirror`.
+    /// The folders that may have sockets, the preferred one first, each with the folder above it.
     ///
-    /// Returns nil if others than this user have rights to the folder (XDG Base Directory
-    /// Specification).
-    private static func folder(making: Bool) -> String? {
-        let named = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
-        let above = named.hasPrefix("/") ? named : "/run/user/\(geteuid())"
-        let folder = above + "/mirror"
-        if making, isOurs(above, mode: 0o022) { mkdir(folder, 0o700) }
-        return isOurs(folder, mode: 0o077) ? folder : nil
+    /// `$XDG_RUNTIME_DIR/mirror`, `/run/user/UID/mirror`, and `mirror-UID` in the folder for
+    /// temporary files, for services and containers that have neither. A process looks in all of
+    /// them, because another one may have been started with another environment.
+    private static func folders() -> [(above: String?, folder: String)] {
+        let value = { (name: String) in
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        let user = "\(geteuid())"
+        var folders = [value("XDG_RUNTIME_DIR"), "/run/user/" + user].compactMap(\.self)
+            .map { (above: Optional($0), folder: $0 + "/mirror") }
+        for place in [value("TMPDIR"), "/tmp"].compactMap(\.self) {
+            folders.append((nil, place + "/mirror-" + user))
+        }
+        return folders.reduce(into: []) { distinct, next in
+            if !distinct.contains(where: { $0.folder == next.folder }) { distinct.append(next) }
+        }
+    }
+
+    /// Makes the first of the folders that this user can have.
+    ///
+    /// Returns nil if others than this user have rights to it (XDG Base Directory Specification).
+    private static func madeFolder() -> String? {
+        for (above, folder) in folders() {
+            if let above, !isOurs(above, mode: 0o022) { continue }
+            mkdir(folder, 0o700)
+            return isOurs(folder, mode: 0o077) ? folder : nil
+        }
+        return nil
     }
 
     /// Whether this user owns a folder whose mode has none of these bits.

@@ -268,9 +268,14 @@ enum ManifestNotation {
         }
     }
 
-    /// Whether a text begins with control characters that no text has.
+    /// Whether bytes have control characters and are no UTF-8, which no list does.
     private static func isBinary(_ text: ArraySlice<UInt8>) -> Bool {
-        text.prefix(4096).contains { $0 < 0x09 || (0x0E...0x1A).contains($0) }
+        let start = Array(text.prefix(4096))
+        guard start.contains(where: { $0 < 0x09 || (0x0E...0x1A).contains($0) }),
+            ForeignList.shown(byStart: start) == nil
+        else { return false }
+        var check = UTF8Check()
+        return check.advance(over: start) < start.count
     }
 
     /// How the text is divided into words. `nil` means that it is no text.

@@ -70,6 +70,7 @@ final class TransferEngine {
             observer: surroundings.observer)
         throttle = ReadingThrottle(
             configuration, chunks: work.chunks, clock: clock)
+        register.dispatcher.follow(rate: throttle.limits.rate)
         requests = ActiveRequests(surroundings.wire, of: register, now: now)
         ticked = LoadMeter(now: now, busy: clock.threadBusy())
         self.surroundings = surroundings
@@ -390,6 +391,7 @@ extension TransferEngine {
         guard elapsed >= AskingTime.look else { return }
         look()
         throttle.followRate(now: now)
+        register.dispatcher.follow(rate: throttle.limits.rate)
         if ticked.restart(now: now, busy: surroundings.clock.threadBusy()) {
             throttle.limits.wasHeldBack = true
         }

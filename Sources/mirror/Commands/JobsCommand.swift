@@ -7,8 +7,8 @@ struct JobsCommand: AsyncParsableCommand {
         commandName: "jobs",
         abstract: "List the runs of this user.",
         discussion: """
-            Every `sync` that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror. Without \
-            such a folder they cannot be found, and not be steered.
+            Every `sync` that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror, or in a \
+            folder of this user among the temporary files.
 
             --live shows on a terminal what `mirror sync` shows in its own, until the run ends or \
             Ctrl-C is typed; the run does not notice. A watch is followed from one sync to the next.
@@ -32,7 +32,7 @@ struct JobsCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard live else {
-            return list(ofRoot: try root.root.map { try MirrorSession(root: $0).root })
+            return try list(ofRoot: try root.root.map { try MirrorSession(root: $0).root })
         }
         guard LiveDisplay.shared.isLive else {
             throw MirrorError(
@@ -43,7 +43,7 @@ struct JobsCommand: AsyncParsableCommand {
         try await LiveDisplay.shared.during(FewChoices()) { try await follow() }
     }
 
-    private func list(ofRoot root: String?) {
+    private func list(ofRoot root: String?) throws {
         var jobs: [JobDescription] = []
         // Processes that do not answer, such as one that Ctrl-Z stopped.
         var silent: [Int32] = []
@@ -53,6 +53,9 @@ struct JobsCommand: AsyncParsableCommand {
             } else if client.isSilent {
                 silent.append(client.process)
             }
+        }
+        if jobs.isEmpty, silent.isEmpty, let obstacle = ControlAddress.obstacle {
+            throw MirrorError(.inputOutput, obstacle)
         }
         if output.json {
             return Console.output.document { json in

@@ -125,6 +125,11 @@ extension Plan {
             text += "; \(ByteCount(totals.bytesReused)) \(verb) there already"
         }
         text += "."
+        if totals.asked > 0 {
+            let it = Counted.verb(totals.asked, "it", "they")
+            text +=
+                " \(totals.asked) to ask about (\(ByteCount(totals.bytesIfChanged)) if \(it) changed)."
+        }
         if totals.orphans > 0 {
             text += " \(totals.orphans) no longer wanted (--prune removes them)."
         }

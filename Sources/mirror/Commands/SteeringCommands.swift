@@ -149,7 +149,12 @@ extension SteeringOptions {
             isDone = true
         }
         guard isDone else {
-            throw MirrorError.noRun(in: session.root, refusals.first)
+            let isIdle = refusals.isEmpty && verb == .resume
+            throw MirrorError.noRun(
+                in: session.root,
+                isIdle
+                    ? "no run is under way and nothing is paused; mirror sync goes on with the parts that are kept"
+                    : refusals.first)
         }
         show(word, unknown: unknown.sorted())
         if !unknown.isEmpty { throw ExitCode(1) }

@@ -57,6 +57,16 @@ final class Console: Sendable {
         write((isJournal ? Console.prioritized(text) : text) + "\n")
     }
 
+    /// Writes a line, which breaks between words if the terminal is too narrow for it.
+    func wrappedLine(_ text: String) {
+        guard isTerminal else { return line(text) }
+        let columns = size.columns
+        line(
+            text.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { TerminalFrame.wrapped(String($0), columns: columns) }
+                .joined(separator: "\n"))
+    }
+
     /// Writes text without a line break.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
@@ -208,9 +218,12 @@ struct TextStyle: Sendable {
         case neutral = "36"
     }
 
+    /// The columns of a label.
+    static let labelWidth = 14
+
     /// A word at the beginning of a line, padded to a column.
     func label(_ word: String, _ meaning: Meaning) -> String {
-        let padding = String(repeating: " ", count: max(1, 14 - word.count))
+        let padding = String(repeating: " ", count: max(1, Self.labelWidth - word.count))
         return paint(word, meaning.rawValue) + padding
     }
 

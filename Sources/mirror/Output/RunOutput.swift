@@ -63,12 +63,12 @@ struct RunOutput {
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
         } else if let line = textReport.line(for: end.event) {
-            Console.output.line(line.text)
+            Console.output.wrappedLine(line.text)
             if Console.output.isTerminal, let saved = end.summary.saved {
                 Console.output.line(saved)
             }
         }
-        if let line = lastLine(of: end) { Console.error.line(line) }
+        if let line = lastLine(of: end) { Console.error.wrappedLine(line) }
         operations?.note(end.event)
         // The summary has reported the exit code, so the deadline no longer counts. Only metrics
         // follow.
@@ -91,6 +91,7 @@ struct RunOutput {
     ) async throws {
         try await concluding(due: due) {
             CommandStage.enter(.waitingForLock)
+            LiveDisplay.shared.note(isRateLimited: session.configuration.limitRate != nil)
             var announce = announce
             try await session.withPlan(
                 of: manifests, options: planning, waitingSeconds: waiting?.seconds ?? 0
@@ -318,7 +319,7 @@ struct RunOutput {
             groupsFailures: isLive,
             countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
         // The error of a run may be thrown before its summary comes, so failures are printed here.
-        defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
+        defer { for line in terminal.end(report.errorStyle) { Console.error.wrappedLine(line) } }
         var reader = run.makeAsyncIterator()
         while let events = try await reader.nextEvents() {
             for event in events {
@@ -350,7 +351,7 @@ struct RunOutput {
         }
         if terminal.absorbs(event) { return }
         if let line = report.line(for: event) {
-            (line.isResult ? Console.output : .error).line(line.text)
+            (line.isResult ? Console.output : .error).wrappedLine(line.text)
         }
     }
 }

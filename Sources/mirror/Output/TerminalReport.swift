@@ -19,6 +19,10 @@ struct TerminalReport {
     /// What helps against a lack of room on the disk, if a file met one.
     var roomAdvice: String?
     private var failures = FailureCauses()
+    /// The causes whose first failure had a line when it happened.
+    private var shown: Set<FailureCauses.Cause> = []
+    /// Missing files that were not asked for, because the run is offline, and the first of them.
+    private var offline: (count: Int, first: Event.Failed?) = (0, nil)
     private var isMuch = false
     private var successes = 0
 
@@ -30,9 +34,11 @@ struct TerminalReport {
     mutating func absorbs(_ event: Event) -> Bool {
         switch event.body {
         case .plan(let plan): isMuch = plan.changes > Self.mostSuccesses
-        case .failed(let failed) where groupsFailures:
-            failures.add(failed)
+        case .failed(let failed) where failed.isOffline:
+            offline = (offline.count + 1, offline.first ?? failed)
             return true
+        case .failed(let failed) where groupsFailures:
+            return !shown.insert(failures.add(failed)).inserted
         default: break
         }
         guard countsSuccess, event.isPlainSuccess else { return false }
@@ -42,7 +48,16 @@ struct TerminalReport {
 
     /// The failures and the advice, at the end of the run.
     func end(_ style: TextStyle) -> [String] {
-        failures.lines(style) + (roomAdvice.map { ["mirror: note: \($0)"] } ?? [])
+        var lines = failures.lines(style)
+        if let first = offline.first {
+            let what =
+                offline.count == 1
+                ? first.error.sentence
+                : "\(offline.count) files are not here, and the run is offline. "
+                    + (first.error.remedy?.sentence ?? "")
+            lines.append(style.label("failed", .failure) + what.printable)
+        }
+        return lines + (roomAdvice.map { ["mirror: note: \($0)"] } ?? [])
     }
 }
 
@@ -66,6 +81,13 @@ extension Event {
                 && done.conflict == nil && done.verified != .none
         default: false
         }
+    }
+}
+
+extension Event.Failed {
+    /// Whether a file is not there and was not asked for, because the run is offline.
+    fileprivate var isOffline: Bool {
+        error.code == .offline && [.fetch, .resume].contains(step) && !isOptional
     }
 }
 
@@ -93,7 +115,9 @@ extension Summary {
 
 extension FailureCauses {
     /// Adds a failure.
-    mutating func add(_ failed: Event.Failed) {
+    ///
+    /// Returns its cause.
+    mutating func add(_ failed: Event.Failed) -> Cause {
         add(failed.error, of: failed.target, isOptional: failed.isOptional)
     }
 
@@ -104,10 +128,8 @@ extension FailureCauses {
             let label = style.label(
                 isOptional ? "optional" : "failed", isOptional ? .warning : .failure)
             let indentation = String(repeating: " ", count: 14)
-            if group.count == 1 {
-                return [label + group.error.sentence.printable]
-                    + group.help.map { indentation + style.faint($0) }
-            }
+            // The line came when it happened.
+            if group.count == 1 { return group.help.map { indentation + style.faint($0) } }
             var lines = [label + "\(group.count) files: \(group.cause.words)"]
             lines += group.targets.map { indentation + $0.path.printable }
             if group.more > 0 { lines.append(indentation + "and \(group.more) more") }

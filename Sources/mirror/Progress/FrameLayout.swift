@@ -8,6 +8,8 @@ struct FrameLayout {
     var board = ProgressBoard()
     /// The work before and after the transfers. `nil` means that the transfers run.
     var stage: StageProgress?
+    /// Whether the run has a rate limit, which may be why no byte comes.
+    var isRateLimited = false
     /// Seconds since the command began.
     var elapsed: Int64 = 0
     var style = TextStyle()
@@ -71,8 +73,14 @@ struct FrameLayout {
         return text + "  " + style.faint(name(small.last, columns: left))
     }
 
+    /// Returns a path, or the end of its folders and the beginning of its name if it is too long.
     private func name(_ path: String, columns: Int) -> String {
-        path.printable.clippedAtStart(toColumns: columns)
+        let path = path.printable
+        if DisplayWidth.of(path) <= columns { return path }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let left = columns - DisplayWidth.of(name) - 1
+        if left < 1 { return name.clipped(toColumns: columns) }
+        return String(path.dropLast(name.count + 1)).clippedAtStart(toColumns: left) + "/" + name
     }
 
     private func line(
@@ -93,6 +101,9 @@ struct FrameLayout {
         for flight: ProgressBoard.Flight, at now: Instant
     ) -> (text: String, isWarning: Bool)? {
         if let seconds = flight.stalledSeconds(at: now) {
+            if isRateLimited, board.isMoving(at: now) {
+                return ("held back by --limit-rate", false)
+            }
             return ("stalled \(DurationText(seconds: seconds))", true)
         }
         switch flight.doing {
@@ -148,7 +159,9 @@ struct FrameLayout {
         let totals = board.totals
         let isLocal = totals.transfers == totals.ended && board.localSteps > 0
         let (done, all) =
-            isLocal ? (board.localEnded, board.localSteps) : (totals.ended, totals.transfers)
+            isLocal
+            ? (board.localEnded, board.localSteps)
+            : (max(0, totals.ended - board.failed), totals.transfers)
         line.count = "\(grouped(done)) of \(grouped(all)) \(Counted.verb(all, "file", "files"))"
         line.shortCount = "\(done)/\(all)"
         if !isLocal, totals.expectedBytes > 0 || totals.bytes > 0 {
@@ -162,10 +175,10 @@ struct FrameLayout {
             line.unknown = " + \(totals.unknownSizes) of unknown size"
         }
         // After 5 seconds without an event, the last rate and time left are no longer true.
-        let isQuiet = board.heard.map { now.milliseconds - $0.milliseconds > 5000 } ?? true
+        let isQuiet = !board.isHeard(at: now)
         if !isQuiet, !isLocal, totals.rate > 0 { line.rate = "\(ByteCount(totals.rate))/s" }
-        if board.failed > 0 { line.failed = style.paint("\(board.failed) failed", .warning) }
-        if done == all {
+        if board.failed > 0 { line.failed = style.paint("\(board.failed) failed", .failure) }
+        if done == all || !isLocal && totals.ended == all {
             line.secondsLeft = 0
         } else if isLocal {
             line.secondsLeft = board.localSecondsLeft(at: now)

@@ -17,6 +17,7 @@ final class LiveDisplay: Sendable {
         /// The work that is no transfer, and when it began. `nil` means that there is no such work.
         var stage: (key: String, began: ContinuousClock.Instant)?
         var style = TextStyle()
+        var isRateLimited = false
         /// `isOn`: the command shows progress.
         ///
         /// `isResting`: the display draws nothing until `resume`.
@@ -39,6 +40,9 @@ final class LiveDisplay: Sendable {
 
     /// Follows a run of another process, which began earlier.
     func follow(since began: Instant) { state.withLock { $0.began = began } }
+
+    /// Notes whether the runs of this command have a rate limit.
+    func note(isRateLimited: Bool) { state.withLock { $0.isRateLimited = isRateLimited } }
 
     /// Handles an event of a run, if progress is shown.
     func apply(_ event: Event) { state.withLock { if $0.isOn { $0.board.apply(event) } } }
@@ -105,6 +109,7 @@ final class LiveDisplay: Sendable {
     private func layout(_ state: inout State, _ stage: String?) -> FrameLayout {
         var layout = FrameLayout()
         (layout.board, layout.style) = (state.board, state.style)
+        layout.isRateLimited = state.isRateLimited
         layout.elapsed =
             state.began.map { (Instant.now.milliseconds - $0.milliseconds) / 1000 }
             ?? Int64(MirrorCommand.seconds)

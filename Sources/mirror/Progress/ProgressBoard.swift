@@ -67,6 +67,14 @@ struct ProgressBoard: Sendable {
     /// Whether the summary of the run has come.
     private(set) var hasEnded = false
 
+    /// Whether an event came in the last 5 seconds.
+    func isHeard(at now: Instant) -> Bool {
+        heard.map { now.milliseconds - $0.milliseconds <= 5000 } ?? false
+    }
+
+    /// Whether bytes of any transfer come.
+    func isMoving(at now: Instant) -> Bool { totals.rate > 0 && isHeard(at: now) }
+
     /// Whether a run is under way.
     var isActive: Bool { heard != nil && !hasEnded }
 

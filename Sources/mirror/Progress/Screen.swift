@@ -102,6 +102,29 @@ struct TerminalFrame: Sendable {
         return width > 0 && width % max(1, columns) == 0 ? "" : "\u{1B}[K"
     }
 
+    /// Breaks a line between words, so that each part has fewer than `columns` columns.
+    ///
+    /// The parts after the first begin where the text behind a label begins. A word that is longer
+    /// than a part stays whole.
+    static func wrapped(_ line: String, columns: Int) -> String {
+        if width(of: line) < columns { return line }
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        let hasLabel = words.dropFirst().prefix { $0.isEmpty }.count > 0
+        let indentation = String(repeating: " ", count: hasLabel ? TextStyle.labelWidth : 2)
+        var (text, used) = ("", 0)
+        for (position, word) in words.enumerated() {
+            let wide = width(of: String(word))
+            if position > 0, used + 1 + wide >= columns, used > indentation.count, wide > 0 {
+                text += "\n" + indentation + word
+                used = indentation.count + wide
+            } else {
+                text += (position > 0 ? " " : "") + word
+                used += (position > 0 ? 1 : 0) + wide
+            }
+        }
+        return text
+    }
+
     /// Returns the columns of a line, without its control sequences.
     static func width(of line: String) -> Int {
         guard line.utf8.contains(0x1B) else { return DisplayWidth.of(line) }

@@ -152,8 +152,9 @@ struct FailureCauses: Sendable, Hashable {
     /// Creates a value without failures, which lists at most `mostListed` targets of each cause.
     init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
-    /// Adds a failure.
-    mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) {
+    /// Adds a failure, and returns its cause.
+    @discardableResult
+    mutating func add(_ error: MirrorError, of target: Target, isOptional: Bool) -> Cause {
         let host = SourceKey.host(of: error.source ?? "")
         let cause = Cause(
             code: error.code, status: error.status,
@@ -166,5 +167,6 @@ struct FailureCauses: Sendable, Hashable {
         }
         groups[position].count += 1
         if groups[position].targets.count < mostListed { groups[position].targets.append(target) }
+        return cause
     }
 }

@@ -97,12 +97,24 @@ extension ScheduleBook {
         let paths = paths(of: schedule)
         guard let folder = folders[schedule.manager] else { return }
         try ScheduleBook.makeFolder(folder)
-        for (path, text) in zip(paths, [service, timer]) {
-            try ReplacedFile.write(Array(text.utf8), to: path)
+        let before = paths.map { try? ReplacedFile.text(at: $0) }
+        do {
+            for (path, text) in zip(paths, [service, timer]) {
+                try ReplacedFile.write(Array(text.utf8), to: path)
+            }
+            try tell(schedule, ["daemon-reload"])
+            try tell(schedule, ["enable", "--now", schedule.name + ".timer"])
+        } catch {
+            // What cannot be started must not wait for a later start of systemd.
+            for (path, text) in zip(paths, before) {
+                if let text {
+                    try? ReplacedFile.write(Array(text.utf8), to: path)
+                } else {
+                    unlink(path)
+                }
+            }
+            throw error
         }
-        let written = "\(paths.joined(separator: " and ")) are written"
-        try tell(schedule, ["daemon-reload"], written)
-        try tell(schedule, ["enable", "--now", schedule.name + ".timer"], written)
     }
 
     /// Adds the lines of a schedule to this user's crontab, and replaces a schedule of the same
@@ -127,8 +139,11 @@ extension ScheduleBook {
         }
         let words = ScheduleBook.systemctl(schedule.manager)
         let run = try ToolRun(words + ["disable", "--now", schedule.name + ".timer"])
-        // Exit code 127: without systemctl no timer runs that could be stopped.
-        if run.exit != 0, run.exit != 127 {
+        // Exit code 127: without systemctl no timer runs that could be stopped. The same holds if
+        // no systemd answers.
+        if run.exit != 0, run.exit != 127,
+            try ToolRun(words + ["show", "--property=Version"]).exit == 0
+        {
             let reason = run.errors.split(separator: "\n").first ?? "exit \(run.exit)"
             throw MirrorError(
                 .inputOutput,
@@ -139,6 +154,9 @@ extension ScheduleBook {
             if unlink(path) != 0, errno != ENOENT {
                 throw MirrorError(Errno(number: errno, call: "unlink", path: path))
             }
+        }
+        if let folder = folders[schedule.manager] {
+            unlink("\(folder)/timers.target.wants/\(schedule.name).timer")
         }
         _ = try ToolRun(words + ["daemon-reload"])
     }
@@ -153,7 +171,7 @@ extension ScheduleBook {
         manager == .user ? ["systemctl", "--user"] : ["systemctl"]
     }
 
-    private func tell(_ schedule: Schedule, _ words: [String], _ written: String) throws {
+    private func tell(_ schedule: Schedule, _ words: [String]) throws {
         let command = ScheduleBook.systemctl(schedule.manager) + words
         let run = try ToolRun(command)
         guard run.exit != 0 else { return }
@@ -163,7 +181,7 @@ extension ScheduleBook {
             : run.errors.split(separator: "\n").first.map(String.init) ?? "exit \(run.exit)"
         throw MirrorError(
             .inputOutput,
-            "\(written), and \(command.joined(separator: " ")) failed: \(reason). Run it again where systemd runs, or remove the schedule: mirror schedule remove \(schedule.name)"
+            "\(command.joined(separator: " ")) failed: \(reason). Nothing is installed. Run it where systemd runs, or use --cron."
         )
     }
 

@@ -101,7 +101,7 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
         [python.map { "Python " + $0 }, platform].compactMap(\.self).joined(separator: " on ")
     }
 
-    /// Reads the options `--platform` and `--python`. Returns nil if neither is given.
+    /// Reads a platform and a version of Python. Returns nil if neither is given.
     ///
     /// Throws `MirrorError` with `usage`.
     package init?(platform: String?, python: String?) throws(MirrorError) {
@@ -114,7 +114,7 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
             else {
                 throw MirrorError(
                     .usage,
-                    "--python takes a version of Python 3 such as 3.12, not \(Quoted(text)).")
+                    "\(Quoted(text)) is no version of Python 3 such as 3.12.")
             }
             return minor
         }
@@ -122,7 +122,7 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
             guard let tags = WheelTarget.platforms(text) else {
                 throw MirrorError(
                     .usage,
-                    "--platform takes a platform tag of wheels, such as manylinux_2_28_x86_64, musllinux_1_2_aarch64, macosx_14_0_arm64 or win_amd64, not \(Quoted(text))."
+                    "\(Quoted(text)) is no platform tag of wheels such as manylinux_2_28_x86_64, musllinux_1_2_aarch64, macosx_14_0_arm64 or win_amd64."
                 )
             }
             return Dictionary(

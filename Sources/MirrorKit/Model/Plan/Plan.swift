@@ -156,6 +156,10 @@ public struct PlanTotals: Sendable, Hashable {
     public var bytesToFetch: Int64 = 0
     /// How many transfers are of unknown size.
     public var unknownSizes = 0
+    /// How many files are asked about that will most likely be as they are.
+    public var asked = 0
+    /// The bytes of these files, which come only if the files have changed.
+    public var bytesIfChanged: Int64 = 0
     /// Bytes of parts that need not be fetched again.
     public var bytesReused: Int64 = 0
     /// Bytes that are copied within the tree.
@@ -188,7 +192,13 @@ public struct PlanTotals: Sendable, Hashable {
             case .transfer:
                 requests += 1
                 bytesReused = bytesReused.addingSaturated(step.reusableBytes)
-                add(step.expectedBytes)
+                if [.revalidate, .edited].contains(step.kind), step.local?.isConfirmable == true {
+                    asked += 1
+                    bytesIfChanged = bytesIfChanged.addingSaturated(
+                        step.size ?? step.seen?.size ?? 0)
+                } else {
+                    add(step.expectedBytes)
+                }
             case .copy: bytesToCopy = bytesToCopy.addingSaturated(step.size ?? 0)
             case .nothing, .adoption, .move, .removal: break
             }
@@ -283,6 +293,8 @@ extension PlanTotals {
         }
         json.member("bytesToFetch", bytesToFetch)
         json.member("unknownSizes", unknownSizes)
+        json.member("asked", asked)
+        json.member("bytesIfChanged", bytesIfChanged)
         json.member("bytesReused", bytesReused)
         json.member("bytesToCopy", bytesToCopy)
         json.member("requests", requests)

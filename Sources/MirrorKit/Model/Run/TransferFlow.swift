@@ -133,8 +133,12 @@ struct TransferFlow: ~Copyable {
             }
         }
         for (position, work) in book.begin(offline, .transfer, needsRow: false) {
+            let isChanged = [.repair, .conflict].contains(work.step.kind)
             let error = MirrorError(
-                .offline, "\(work.step.target): not asked for, because the run is offline.",
+                .offline,
+                isChanged
+                    ? "\(work.step.target): changed since mirror put it there, and not fetched again, because the run is offline."
+                    : "\(work.step.target): not asked for, because the run is offline.",
                 remedy: Remedy(.goOnline))
             settle(error, position, &book)
         }

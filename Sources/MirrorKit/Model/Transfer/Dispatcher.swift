@@ -30,6 +30,8 @@ struct Dispatcher: ~Copyable, Sendable {
     }
 
     private var jobs: Int
+    /// The greatest number of places that a rate limit leaves. `nil` means that there is no limit.
+    private var mostForRate: Int?
     private var queue: StartQueue
     private var places: [Int: Place] = [:]
     private var delays = DelayQueue()
@@ -135,7 +137,19 @@ extension Dispatcher {
 // MARK: Places
 
 extension Dispatcher {
-    private var hasFreePlace: Bool { placesInUse < jobs }
+    private var hasFreePlace: Bool { placesInUse < min(jobs, mostForRate ?? jobs) }
+
+    /// Leaves so many places that each transfer gets a share of a rate limit that is worth it.
+    ///
+    /// Otherwise all files would come at the same time, each hardly at all.
+    ///
+    /// - Parameter rate: bytes a second for all transfers; nil for no limit.
+    mutating func follow(rate: Int64?) {
+        mostForRate = rate.map { Int(clamping: max(4, $0 / Dispatcher.leastShare)) }
+    }
+
+    /// The share of a rate limit that a transfer gets at least, in bytes a second.
+    private static let leastShare: Int64 = 32 << 10
 
     /// Gives the next transfer a place. Returns nil if no transfer can start or no place is free.
     mutating func next() -> Int? {

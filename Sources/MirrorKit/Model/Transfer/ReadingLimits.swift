@@ -10,7 +10,8 @@ struct ReadingLimits: Sendable {
     /// The number of body bytes received.
     private(set) var bytesReceived: Int64 = 0
     private let total: Int64?
-    private var rate: Int64?
+    /// Bytes a second for all transfers together. `nil` means no limit.
+    private(set) var rate: Int64?
     private var bucket: TokenBucket?
 
     /// - Parameters:
