@@ -33,6 +33,19 @@ import Testing
         #expect(dispatcher.fill() == [3])
     }
 
+    /// Under a rate limit few files come at once, and come soon, instead of all hardly at all.
+    @Test func aRateLimitLeavesAPlaceForEachWorthyShare() throws {
+        let dispatcher = Dispatching(jobs: 9, perHost: 9)
+        dispatcher.follow(rate: 200 << 10)
+        dispatcher.add(1...20, try Dispatching.host("a"))
+        #expect(dispatcher.fill() == Array(1...6))
+        dispatcher.follow(rate: 1)
+        dispatcher.release(1)
+        #expect(dispatcher.fill() == [])
+        dispatcher.follow(rate: nil)
+        #expect(dispatcher.fill() == [7, 8, 9, 10])
+    }
+
     @Test func aRemovedTransferBlocksNobodyBehindIt() throws {
         let dispatcher = Dispatching(perHost: 1)
         dispatcher.add(1...3, try Dispatching.host("a"))

@@ -22,6 +22,8 @@ final class Dispatching {
         .connectFailed, "connection refused", isPassing: true, wasSent: false)
     static let silent = TransportFailure(.stalled, "silence", isPassing: true, wasSent: true)
 
+    func follow(rate: Int64?) { dispatcher.follow(rate: rate) }
+
     func connected(_ id: Int, isShared: Bool = false) {
         dispatcher.connected(id) { isShared }
     }

@@ -131,9 +131,11 @@ final class Stage {
 
     /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
     private func checkNothingCouldStart(_ wait: Int64) {
-        guard wait > 0,
-            engine.register.dispatcher.placesInUse < story.configuration.jobs
-        else { return }
+        // A rate limit leaves a place for each 32 KiB/s.
+        let places = min(
+            story.configuration.jobs,
+            story.configuration.limitRate?.least.map { max(4, Int($0 / (32 << 10))) } ?? .max)
+        guard wait > 0, engine.register.dispatcher.placesInUse < places else { return }
         var held: [Host: Int] = [:]
         var waiting: [Host: Int] = [:]
         for transfer in engine.register.downloads.values {

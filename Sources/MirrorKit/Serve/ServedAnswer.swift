@@ -70,8 +70,13 @@ extension ServedAnswer {
     }
 
     private mutating func addValidators(of file: ServedFile) {
+        fields.append(("ETag", file.entityTag))
+        // Beside a date of the present second, a client must take the tag for a weak one (RFC 9110
+        // §8.8.2.2), and could not resume.
+        if SystemClock.now().milliseconds - file.modifiedAt.milliseconds >= 2000 {
+            fields.append(("Last-Modified", file.modified.description))
+        }
         fields += [
-            ("ETag", file.entityTag), ("Last-Modified", file.modified.description),
             // The next sync can put other bytes at a file's path, but a digest always names the
             // same bytes.
             (

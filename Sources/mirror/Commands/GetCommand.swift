@@ -147,6 +147,12 @@ extension GetCommand {
         let targets = known.reduce(into: [:]) { targets, resource in
             targets[resource.primary.url] = resource.target
         }
+        if let `as`, let known = targets[urls[0]], known != `as` {
+            throw MirrorError(
+                .usage,
+                "\(urls[0]): this root has it as \(known) already. Leave --as out, or take it out first: mirror remove \(path.printable) \(known)"
+            )
+        }
         let new = try await NewEntry.entries(
             for: urls.filter { targets[$0] == nil }, in: to, as: `as`, network.configuration)
         for entry in new {

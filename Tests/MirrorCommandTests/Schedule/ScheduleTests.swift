@@ -89,13 +89,14 @@ import Testing
         #expect(text(".config/systemd/user/\(service)") == mine)
     }
 
-    @Test func aFailingSystemdIsReportedWithTheRest() async throws {
+    @Test func aFailingSystemdLeavesNothingInstalled() async throws {
         defer { ground.remove() }
         let result = try await run(
             [manifest, "--every", "6h", "--install"], ["SYSTEMCTL_EXIT": "1"])
         #expect(result.ending == .exited(74), "\(result)")
-        #expect(result.errors.contains("are written, and systemctl --user daemon-reload failed"))
-        #expect(units.count == 2)
+        #expect(result.errors.contains("systemctl --user daemon-reload failed"))
+        #expect(result.errors.contains("Nothing is installed"))
+        #expect(units.isEmpty)
     }
 
     @Test func otherCrontabLinesStay() async throws {
