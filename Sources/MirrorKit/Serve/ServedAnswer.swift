@@ -82,7 +82,7 @@ extension ServedAnswer {
             (
                 "Cache-Control",
                 file.isNamedByDigest ? "public, max-age=31536000, immutable" : "no-cache"
-            ),
+            )
         ]
     }
 
