@@ -65,7 +65,8 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
 
     /// Fetches the new files, and pins them if the options ask for this.
     private func fetch(_ targets: Set<Target>) async throws {
-        let work = FetchWork(root: root, network: network, running: running, output: output)
+        let work = FetchWork(
+            verb: "add", root: root, network: network, running: running, output: output)
         var options = PlanOptions()
         options.asked = targets
         try await work.run([path]) { [options] session, manifests, shown in

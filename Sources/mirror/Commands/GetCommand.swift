@@ -76,7 +76,8 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
     ) async -> (arrivals: Arrivals, error: (any Error)?) {
         let arrivals = Mutex(Arrivals())
         var work = FetchWork(
-            root: root, network: network, running: running, removal: removal, output: output)
+            verb: "get", root: root, network: network, running: running, removal: removal,
+            output: output)
         work.hasOtherResults = true
         work.observer = { event in arrivals.withLock { $0.note(event) } }
         let planning = planning(of: targets)
@@ -225,6 +226,8 @@ private struct Arrivals {
 
 /// Opens a session, loads manifests and shows a run, for verbs that fetch among other work.
 struct FetchWork {
+    /// The verb, as `mirror jobs` names it.
+    let verb: String
     let root: RootOptions
     let network: NetworkOptions
     let running: RunningOptions
@@ -252,6 +255,10 @@ struct FetchWork {
         try await shown.reportingFailure {
             try MirrorSession(root: root.root, configuration: running.configuration(network))
         } _: { [shown] session in
+            var shown = shown
+            let responder = ControlResponder(verb: verb, root: session.root)
+            defer { responder.close() }
+            shown.responder = responder
             if locations.isEmpty || !makesRoot { try session.requireRoot() }
             let manifests = try await ManifestArguments(
                 locations: locations, isOffline: network.offline, isStrict: network.strict
@@ -271,6 +278,7 @@ struct FetchWork {
             manifests, planning, waiting: running.ending.wait, in: session
         ) { plan in
             CommandStage.enter(.running)
+            if !plan.isEmpty { shown.responder?.begin(session) }
             var options = try running.runOptions(network)
             removal?.apply(to: &options)
             try await shown.show(session.execute(plan, options: options))

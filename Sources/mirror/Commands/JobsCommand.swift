@@ -7,7 +7,7 @@ struct JobsCommand: AsyncParsableCommand {
         commandName: "jobs",
         abstract: "List the runs of this user.",
         discussion: """
-            Every `sync` that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror, or in a \
+            Every run that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror, or in a \
             folder of this user among the temporary files.
 
             --live shows on a terminal what `mirror sync` shows in its own, until the run ends or \

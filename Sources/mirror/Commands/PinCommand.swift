@@ -83,7 +83,8 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
 
     /// Fetches what the sources have now, and writes its sizes and digests into the manifest.
     private func refetch(_ path: String) async throws {
-        var work = FetchWork(root: root, network: network, running: running, output: output)
+        var work = FetchWork(
+            verb: "pin", root: root, network: network, running: running, output: output)
         work.makesRoot = false
         try await work.run([path]) { session, manifests, shown in
             try await work.fetch(manifests.map(\.withoutPins), options, in: session, shown)
