@@ -18,6 +18,7 @@ struct TerminalReport {
     var deferrals: Set<String> = []
     /// What helps against a lack of room on the disk, if a file met one.
     var roomAdvice: String?
+    private var paused = TreeTotals.Group()
     private var failures = FailureCauses()
     private var isMuch = false
     private var successes = 0
@@ -40,9 +41,22 @@ struct TerminalReport {
         return isMuch || successes > Self.mostSuccesses
     }
 
-    /// The failures and the advice, at the end of the run.
+    /// Counts a file that the run did not fetch because it is paused.
+    mutating func hold(_ target: Target) { paused.add(target, listing: 3) }
+
+    /// The failures, the advice and the paused files, at the end of the run.
     func end(_ style: TextStyle) -> [String] {
-        failures.lines(style) + (roomAdvice.map { ["mirror: note: \($0)"] } ?? [])
+        failures.lines(style)
+            + [roomAdvice, pauseAdvice].compactMap { $0 }
+            .map { "mirror: note: \($0)" }
+    }
+
+    /// The paused files, and the command that ends the pause. `nil` means that there are none.
+    private var pauseAdvice: String? {
+        guard paused.count > 0 else { return nil }
+        let names = paused.targets.map(\.path.printable).joined(separator: ", ")
+        let more = paused.more > 0 ? " and \(paused.more) more" : ""
+        return "\(TreeTotals.Attention.paused.heading(paused.count)): \(names)\(more)"
     }
 }
 

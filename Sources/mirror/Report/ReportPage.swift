@@ -131,7 +131,8 @@ extension ReportPage {
             sentences.append("The last run \(end), \(clock.dateAndTime(of: run.startedAt)).")
         }
         if report.hasOpenRun { sentences.append("The newest run is under way, or was killed.") }
-        let isBad = exit != 0 || report.totals.groups[.missing] != nil
+        let groups = report.totals.groups
+        let isBad = exit != 0 || groups[.missing] != nil || groups[.failed] != nil
         let (mark, look) =
             report.isEmpty
             ? ("○", "faint")
@@ -210,6 +211,7 @@ extension ReportPage {
         let groups = TreeTotals.Attention.allCases.compactMap { attention in
             report.totals.groups[attention].map { (attention, $0) }
         }
+        if report.totals.paused.all { html.element("p", text: TreeTotals.allPaused) }
         if groups.isEmpty {
             let nothing =
                 report.isEmpty

@@ -52,6 +52,7 @@ extension TreeTotals {
         json.member("orphans", orphans)
         json.member("parts", parts)
         json.member("partBytes", partBytes)
+        json.member("paused", groups[.paused]?.count ?? 0)
     }
 }
 
