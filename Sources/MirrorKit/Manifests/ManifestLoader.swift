@@ -155,11 +155,15 @@ struct ManifestLoader: Sendable {
             loaded.decoded.parts = []
             loaded.memory?.text = nil
         } else if requests == .needless {
-            guard let path = loaded.memory?.path,
-                let copy = try ManifestMemory.of(path, in: view)?.copied()
+            guard let memory = loaded.memory, let path = memory.path,
+                let known = try ManifestMemory.of(path, in: view), let copy = try known.copied()
             else { throw ManifestLoader.noCopy(of: label) }
-            loaded.decoded = copy
-            loaded.memory = nil
+            loaded = Loaded(decoded: copy)
+            if known.record.stamp != memory.record.stamp {
+                loaded.notice = Notice(
+                    "\(label.printable): the list has changed since its last sync, whose files count."
+                )
+            }
         } else {
             if requests == .refused {
                 throw MirrorError(

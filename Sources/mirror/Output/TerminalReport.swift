@@ -132,11 +132,11 @@ extension FailureCauses {
 
 extension FailureCauses.Cause {
     /// The cause in a few words.
-    var words: String {
-        let what =
-            status.map { "HTTP \($0)" }
-            ?? code.rawValue.split(separator: "-").joined(separator: " ")
-        return host.isEmpty ? what : "\(what) from \(host.printable)"
+    var words: String { host.isEmpty ? what : "\(what) from \(host.printable)" }
+
+    /// The cause in a few words, without the host.
+    var what: String {
+        status.map { "HTTP \($0)" } ?? code.rawValue.split(separator: "-").joined(separator: " ")
     }
 }
 

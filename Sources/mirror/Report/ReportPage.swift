@@ -127,7 +127,8 @@ extension ReportPage {
             sentences.append("Every file is as mirror put it there.")
         }
         if let run = report.lastEnded {
-            let end = exit == 0 ? "ended well" : "ended with exit \(exit)"
+            let words = ExitWords.words(for: exit).map { " (\($0))" } ?? ""
+            let end = exit == 0 ? "ended well" : "ended with exit \(exit)\(words)"
             sentences.append("The last run \(end), \(clock.dateAndTime(of: run.startedAt)).")
         }
         if report.hasOpenRun { sentences.append("The newest run is under way, or was killed.") }
@@ -180,6 +181,14 @@ extension ReportPage {
             html.element("dd", text: value)
             html.element("dd") { remark(&$0) }
         }
+    }
+
+    /// Returns how long a run took: `4.1 s`, from a minute on `1 h 2 min 5 s`.
+    static func duration(_ seconds: Double) -> String {
+        guard seconds >= 60, seconds < 1e15 else { return TextReport.seconds(seconds) }
+        let whole = Int64(seconds.rounded())
+        let parts = [(whole / 3600, "h"), (whole / 60 % 60, "min"), (whole % 60, "s")]
+        return parts.drop { $0.0 == 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: " ")
     }
 
     private func age(of instant: Instant) -> String {

@@ -189,5 +189,14 @@ extension Timeline.Bar {
         json.member("failed", failed)
         json.member("bytes", bytes)
         json.member("path", target.path)
+        json.key("waits")
+        json.array { json in
+            for wait in waits {
+                json.object { json in
+                    json.member("began", wait.lowerBound)
+                    json.member("ended", wait.upperBound)
+                }
+            }
+        }
     }
 }
