@@ -19,15 +19,7 @@ struct MirrorCommand: AsyncParsableCommand {
               mirror status                      what is in the tree, how fresh, how sure
 
             EXIT CODES:
-              0   the tree matches
-              1   a resource failed for good, or verify found a difference
-              2   plan --exit-code: there is something to do
-              64  usage                          73  the root cannot be used
-              65  the manifest is invalid        74  input or output failed, disk full
-              66  the manifest cannot be read    75  another run holds the lock
-              69  running again may help         77  refused by a limit
-              70  a bug in mirror                78  the index is of a newer mirror
-              129, 130, 143  interrupted; parts are kept
+            \(ExitWords.help)
             """,
         version: version,
         groupedSubcommands: [

@@ -13,14 +13,14 @@ struct DecisionLog: ~Copyable {
         log = RunLog(of: run, in: root)
     }
 
-    /// Records an event of the run.
-    mutating func note(_ event: Event.Body) {
+    /// Records an event of the run, which happened after so many milliseconds.
+    mutating func note(_ event: Event.Body, at elapsed: Int64) {
         switch event {
         case .retry(let again), .restart(let again):
             failures[again.target, default: []].append(
                 PastDecision.PassingFailure(
                     code: again.cause.code, message: again.cause.message, wait: again.wait,
-                    status: again.cause.status))
+                    began: elapsed, status: again.cause.status))
         case .done(let done): add(event, done.target)
         case .failed(let failed):
             let position = plan.steps.position(of: failed.target)

@@ -54,6 +54,7 @@ extension PastDecision {
                 code: FailureCode(rawValue: $0["cause"]?.string ?? ""),
                 message: $0["message"]?.string ?? "",
                 wait: Int64(($0["wait"]?.double ?? 0) * 1000),
+                began: $0["began"]?.int.flatMap { $0 < 0 ? nil : $0 },
                 status: $0["status"]?.int.map(Int.init))
         }
         error = tree["error"].flatMap(MirrorError.init)

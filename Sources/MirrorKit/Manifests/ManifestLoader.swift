@@ -1,5 +1,15 @@
 internal import Glibc
 
+/// Whether servers are asked for manifests.
+enum ManifestRequests: Sendable {
+    /// Servers are asked.
+    case made
+    /// The run is offline: last good copies serve, with a notice.
+    case refused
+    /// The command only looks: last good copies serve, without a notice.
+    case needless
+}
+
 /// Reads manifests from files, from standard input, and over the network.
 ///
 /// A manifest with a URL is requested with the validators of its last good copy. The copy is used
@@ -8,7 +18,7 @@ internal import Glibc
 struct ManifestLoader: Sendable {
     let view: TreeView
     let configuration: Configuration
-    let isOffline: Bool
+    let requests: ManifestRequests
     /// Sources whose last good copy is used without a request.
     var fresh: Set<ManifestSource> = []
     /// The hint for sources that are lists of other programs.
@@ -20,11 +30,11 @@ struct ManifestLoader: Sendable {
     private let meter = ActivityMeter.current
 
     init(
-        view: TreeView, configuration: Configuration, isOffline: Bool,
+        view: TreeView, configuration: Configuration, requests: ManifestRequests,
         fresh: Set<ManifestSource> = [], hint: ListHint = ListHint()
     ) {
         (self.view, self.configuration) = (view, configuration)
-        (self.isOffline, self.fresh, self.hint) = (isOffline, fresh, hint)
+        (self.requests, self.fresh, self.hint) = (requests, fresh, hint)
     }
 
     /// A manifest that was read, with the facts to remember when its plan is executed.
@@ -101,6 +111,12 @@ struct ManifestLoader: Sendable {
             let loaded = try await Offload.run { [meter] in try memory.read(meter) }
             return try await complete(loaded, memory.place)
         }
+        if requests == .needless {
+            guard let copy = try await Offload.run({ try memory.copied() }) else {
+                throw ManifestLoader.noCopy(of: key.description)
+            }
+            return Loaded(decoded: copy)
+        }
         if !key.text.utf8.contains(UInt8(ascii: "?")),
             let url = try? SourceURL(key.text, relativeTo: nil)
         {
@@ -138,8 +154,18 @@ struct ManifestLoader: Sendable {
             loaded.decoded.manifest.leftOut = copy.leftOut
             loaded.decoded.parts = []
             loaded.memory?.text = nil
+        } else if requests == .needless {
+            guard let memory = loaded.memory, let path = memory.path,
+                let known = try ManifestMemory.of(path, in: view), let copy = try known.copied()
+            else { throw ManifestLoader.noCopy(of: label) }
+            loaded = Loaded(decoded: copy)
+            if known.record.stamp != memory.record.stamp {
+                loaded.notice = Notice(
+                    "\(label.printable): the list has changed since its last sync, whose files count."
+                )
+            }
         } else {
-            if isOffline {
+            if requests == .refused {
                 throw MirrorError(
                     .offline,
                     "\(label.printable): the servers that have the rest of the list are not asked, because the run is offline.",
@@ -165,7 +191,11 @@ struct ManifestLoader: Sendable {
         let known = try view.index?.manifests().first { $0.place == .url(key) }
         let hint = given.isEmpty ? known?.hint ?? given : given
         let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
-        if isOffline {
+        if requests == .needless {
+            guard let copy else { throw ManifestLoader.noCopy(of: url.description) }
+            return try decode(copy, url)
+        }
+        if requests == .refused {
             return try serve(copy, url, because: MirrorError(.offline, "the run is offline"))
         }
         if fresh.contains(.url(url)), let copy { return try decode(copy, url) }
@@ -241,6 +271,14 @@ struct ManifestLoader: Sendable {
         case .failed(let error):
             return try serve(copy, url, because: error)
         }
+    }
+
+    /// Makes the error for a manifest that only servers have.
+    private static func noCopy(of label: String) -> MirrorError {
+        MirrorError(
+            .manifestUnreadable,
+            "\(label.printable): no server is asked, and no copy of this manifest is kept here yet.",
+            remedy: Remedy(.syncFirst))
     }
 
     /// Says how many pages a list has. Returns nil for one page.

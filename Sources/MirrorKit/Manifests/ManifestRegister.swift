@@ -71,16 +71,37 @@ extension ManifestRegister {
     ) async throws -> LoadedManifests {
         var loaded =
             sources.isEmpty
-            ? try await loadRemembered(isOffline: isOffline, passesOverLost: false)
-            : try await read(sources, isOffline: isOffline, fresh: fresh, hint: hint)
+            ? try await loadRemembered(isOffline ? .refused : .made, passesOverLost: false)
+            : try await read(sources, isOffline ? .refused : .made, fresh: fresh, hint: hint)
         try selection?.refuseUnknownWords(in: loaded.manifests)
-        let remembered =
-            selection == nil && !sources.isEmpty ? try await rememberedSelections() : [:]
-        for at in loaded.manifests.indices {
-            let known = remembered[loaded.manifests[at].owner] ?? loaded.manifests[at].selection
-            loaded.manifests[at].selection = selection ?? known
+        if let selection {
+            for at in loaded.manifests.indices { loaded.manifests[at].selection = selection }
+        } else if !sources.isEmpty {
+            try await recallSelections(in: &loaded)
         }
         return loaded
+    }
+
+    /// Reads manifests without a request. Without a source, reads those that the root remembers.
+    ///
+    /// A manifest with a URL is its last good copy, and so is a list whose files servers name.
+    /// Throws as `load` does. A remembered manifest that cannot be read is skipped, with a notice.
+    package func look(
+        at sources: [ManifestSource], hint: ListHint = ListHint()
+    ) async throws -> LoadedManifests {
+        if sources.isEmpty { return try await loadRemembered(.needless, passesOverLost: true) }
+        var loaded = try await read(sources, .needless, fresh: [], hint: hint)
+        try await recallSelections(in: &loaded)
+        return loaded
+    }
+
+    /// Gives manifests the selections that the root remembers for their names.
+    private func recallSelections(in loaded: inout LoadedManifests) async throws {
+        let remembered = try await rememberedSelections()
+        for at in loaded.manifests.indices {
+            guard let known = remembered[loaded.manifests[at].owner] else { continue }
+            loaded.manifests[at].selection = known
+        }
     }
 
     /// The selections that the root remembers, by the names of the manifests.
@@ -93,11 +114,12 @@ extension ManifestRegister {
     }
 
     private func read(
-        _ sources: [ManifestSource], isOffline: Bool, fresh: Set<ManifestSource>, hint: ListHint
+        _ sources: [ManifestSource], _ requests: ManifestRequests, fresh: Set<ManifestSource>,
+        hint: ListHint
     ) async throws -> LoadedManifests {
         let load = { (view: TreeView, leavesParts: Bool) async throws -> LoadedManifests in
             var loader = ManifestLoader(
-                view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,
+                view: view, configuration: self.configuration, requests: requests, fresh: fresh,
                 hint: hint)
             loader.leavesParts = leavesParts
             var result = LoadedManifests()
@@ -138,7 +160,7 @@ extension ManifestRegister {
     /// A manifest without a readable file or copy is skipped, with a notice. Throws
     /// `ManifestError`, or `MirrorError` with `offline`, or as `remembered` does.
     package func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
-        try await loadRemembered(isOffline: isOffline, passesOverLost: true)
+        try await loadRemembered(isOffline ? .refused : .made, passesOverLost: true)
     }
 
     /// Reads the manifests that the root remembers.
@@ -146,13 +168,13 @@ extension ManifestRegister {
     /// - Parameter passesOverLost: whether a manifest without a readable file or copy is skipped,
     ///   with a notice. Without it, such a manifest is an error, and so is an empty list.
     private func loadRemembered(
-        isOffline: Bool, passesOverLost: Bool
+        _ requests: ManifestRequests, passesOverLost: Bool
     ) async throws -> LoadedManifests {
         try await engine.reading { view in
             let known = try await Offload.run { try ManifestMemory.all(in: view) }
             guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(root) }
             let loader = ManifestLoader(
-                view: view, configuration: configuration, isOffline: isOffline)
+                view: view, configuration: configuration, requests: requests)
             var result = LoadedManifests()
             for memory in known {
                 do {

@@ -70,7 +70,7 @@ extension ManifestSource {
     ) async throws -> DecodedManifest {
         try configuration.validate()
         let loader = ManifestLoader(
-            view: TreeView(root: nil, index: nil), configuration: configuration, isOffline: false,
+            view: TreeView(root: nil, index: nil), configuration: configuration, requests: .made,
             hint: hint)
         return try await loader.load(self).decoded
     }

@@ -316,7 +316,7 @@ enum RunMessage: Sendable {
 
 extension RunDriver: RunSurroundings {
     func tell(_ body: Event.Body, _ totals: RunTotals) {
-        log.note(body)
+        log.note(body, at: moment.elapsed)
         if case .done(let done) = body { learn(from: done) }
         // The queue may have taken the array's storage, so the array gets new storage.
         if events.isEmpty {

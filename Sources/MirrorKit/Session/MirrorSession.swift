@@ -270,7 +270,7 @@ extension MirrorSession {
     /// The targets that are paused in this root, also for later runs.
     ///
     /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
-    nonisolated func pausedTargets() throws -> PausedTargets {
+    package nonisolated func pausedTargets() throws -> PausedTargets {
         try PausedTargets(at: location)
     }
 

@@ -246,15 +246,15 @@ extension PausedTargets {
     }
 
     init(in root: RootDirectory) throws {
-        self.init()
         let path = root.path + "/" + PausedTargets.name
         let bytes: [UInt8]
         do throws(Errno) {
             let file = try root.openFile(PausedTargets.name)
             bytes = try file.bytes(at: 0, count: PausedTargets.longest, path: path)
         } catch {
-            if error.number == ENOENT { return }
-            throw MirrorError(error)
+            guard error.number == ENOENT else { throw MirrorError(error) }
+            self.init()
+            return
         }
         guard let tree = try? JSONTree(bytes, file: path) else {
             throw MirrorError(
@@ -262,9 +262,10 @@ extension PausedTargets {
                 "\(path): this file is no JSON, so it is not known what is paused. Remove it to resume everything."
             )
         }
-        all = tree["all"]?.bool ?? false
-        targets = Set(
-            (tree["targets"]?.elements ?? []).compactMap { $0.string.flatMap { try? Target($0) } })
+        let targets = tree["targets"]?.elements ?? []
+        self.init(
+            all: tree["all"]?.bool ?? false,
+            Set(targets.compactMap { $0.string.flatMap { try? Target($0) } }))
     }
 
     private func write(toRoot root: String) throws {

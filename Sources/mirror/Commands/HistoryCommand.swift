@@ -54,17 +54,15 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "When a run may fetch") var when: PermissionOptions
     @OptionGroup(title: "What is kept") var storage: StorageOptions
     @Option(help: .minFree) var minFree = ByteCount(64 << 20)
-    @OptionGroup(title: "How a manifest's server is talked to")
-    var network: ManifestNetworkOptions
+    @OptionGroup var network: NoNetworkOptions
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        var configuration = network.configuration
+        var configuration = Configuration()
         configuration.minFree = minFree.bytes
         let session = try root.session(configuration)
         let decisions = try await session.history.decisions(about: target)
-        let manifests = try await ManifestArguments(locations: [], isOffline: network.offline)
-            .loadKnown(in: session)
+        let manifests = try await ManifestArguments(locations: []).look(in: session)
         var options = PlanOptions()
         storage.apply(to: &options)
         CommandStage.enter(.lookingAtTree)

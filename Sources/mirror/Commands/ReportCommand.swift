@@ -10,8 +10,8 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
         discussion: """
             The page is one HTML file that loads nothing and needs no JavaScript: what is in the \
             tree, freshness, what each host honours, failures with what helps, the last run's \
-            transfers over time, and history. No server is asked about files and no file is read; a \
-            sync may go on meanwhile.
+            transfers over time, and history. No server is asked and no file is read; a manifest with \
+            a URL is the copy of its last sync. A sync may go on meanwhile.
 
             EXAMPLES:
               mirror report
@@ -33,8 +33,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
-    @OptionGroup(title: "How a manifest's server is talked to")
-    var network: ManifestNetworkOptions
+    @OptionGroup var network: NoNetworkOptions
     @OptionGroup(title: "Output") var output: ResultOptions
 
     func validate() throws {
@@ -48,12 +47,11 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     func run() async throws {
-        let session = try root.session(network.configuration)
+        let session = try root.session()
         let path = destination ?? "report.html"
         if path != "-", !output.json { try refuseOwnFile(path, amongFilesOf: session.root) }
-        let manifests = try await ManifestArguments(
-            locations: manifests, isOffline: network.offline, lists: lists
-        ).loadKnown(in: session)
+        let manifests = try await ManifestArguments(locations: manifests, lists: lists)
+            .look(in: session)
         CommandStage.enter(.lookingAtTree)
         let report = try await TreeReport(of: session, on: manifests)
         if output.json {

@@ -9,7 +9,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         abstract: "Say what is there, and how sure.",
         discussion: """
             Looks at the index and at the files' times and sizes; reads no file and asks no server. \
-            `mirror verify` reads every file. A file that had to make room for a new version is listed \
+            A manifest with a URL is the copy of its last sync. `mirror verify` reads every file. A file that had to make room for a new version is listed \
             as a conflict, until `mirror resolve` ends it. With --due, --only or --skip, the totals are \
             those of the selected files, and each of them has a line.
 
@@ -30,22 +30,20 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
-    @OptionGroup(title: "How a manifest's server is talked to")
-    var network: ManifestNetworkOptions
+    @OptionGroup var network: NoNetworkOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
-        let session = try root.session(network.configuration)
-        let manifests = try await ManifestArguments(
-            locations: manifests, isOffline: network.offline, lists: lists
-        )
-        .loadKnown(in: session)
+        let session = try root.session()
+        let manifests = try await ManifestArguments(locations: manifests, lists: lists)
+            .look(in: session)
         let runs = try await session.history.runs(limit: 100)
         let isSelection = due || !only.isEmpty || !skip.isEmpty
         let status = Mutex(
             StatusOutput(
                 options: output, root: session.root, runs: runs,
-                troubles: try await session.history.troubles(of: runs), isSelection: isSelection))
+                troubles: try await session.history.troubles(of: runs),
+                paused: try session.pausedTargets(), isSelection: isSelection))
         let due = due
         let selects = { @Sendable (file: StoredFile) in
             guard due else { return true }
@@ -68,7 +66,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
 /// Scripts get a JSON document with each file. People get the totals and what needs attention, and
 /// with `-v` a line for each file.
 private struct StatusOutput {
-    private var dashboard = TreeTotals()
+    private var dashboard: TreeTotals
     private var json = JSONWriter()
     private var lines = LineBuffer()
     /// The lines about files, kept until the totals are known.
@@ -98,12 +96,13 @@ private struct StatusOutput {
     /// Makes an output to which nothing has been printed.
     ///
     /// `runs` are the last runs, newest first. `troubles` are the files that failed in the last of
-    /// them, or that it left stale.
+    /// them, or that it left stale. `paused` are the targets that no run fetches.
     init(
         options: any OutputChoices, root: String, runs: [PastRun], troubles: [Target: Outcome],
-        isSelection: Bool
+        paused: PausedTargets, isSelection: Bool
     ) {
         self.options = options
+        dashboard = TreeTotals(paused: paused)
         isJSON = options.json
         self.root = root
         self.runs = runs
@@ -156,6 +155,7 @@ private struct StatusOutput {
                     ? isSelection ? "No file is selected." : "Nothing is here yet."
                     : dashboard.line(good: lastGood, last: counted, clock: clock))
             if let last = lastEnded, last.summary?.exit != 0 { lines.line(failure(of: last)) }
+            if dashboard.paused.all { lines.line(TreeTotals.allPaused) }
         }
         for group in dashboard.attention {
             lines.line(group.heading)
@@ -223,6 +223,7 @@ private struct StatusOutput {
         if troubles[file.target] == .failed { remarks.append("failed in the last run") }
         if troubles[file.target] == .noRoom { remarks.append("no room in the last run") }
         if troubles[file.target] == .stale { remarks.append("stale") }
+        if dashboard.paused.contains(file.target) { remarks.append("paused") }
         if let confirmed = file.confirmedAt {
             remarks.append("confirmed \(clock.description(of: confirmed))")
         }
@@ -266,6 +267,9 @@ extension TreeTotals {
         return facts
     }
 
+    /// What is said where every target is paused.
+    static let allPaused = "Everything is paused: no sync fetches a file until mirror resume."
+
     /// Returns how many files are stale.
     ///
     /// A run without a log has reported the number of its stale files, but not their names.
@@ -297,6 +301,7 @@ extension TreeTotals.Attention {
         case .untracked:
             "\(count) that mirror did not put there; sync adopts those with the right bytes"
         case .missing: "\(count) missing; mirror sync fetches them"
+        case .paused: "\(count) paused; mirror resume lets \(count == 1 ? "it" : "them") come"
         case .orphan:
             "\(Counted(count, "orphan")) that no manifest wants; mirror prune removes them"
         }

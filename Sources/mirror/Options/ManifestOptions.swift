@@ -9,7 +9,7 @@ struct ManifestArguments {
 
     let locations: [String]
     /// Whether mirror reads manifests with URLs from their last good copies, without a request.
-    let isOffline: Bool
+    var isOffline = false
     /// Format and base for arguments that are lists. `nil` for verbs without these options.
     var lists: ImportOptions?
     /// Whether each manifest must have a name.
@@ -78,6 +78,16 @@ struct ManifestArguments {
                 sources, isOffline: isOffline, hint: try hint(), selection: selection)
         show(loaded)
         try refuseGaps(in: loaded)
+        return loaded.manifests
+    }
+
+    /// Reads the given manifests, or else those that the root remembers, without a request.
+    ///
+    /// It is no error if there is no manifest.
+    func look(in session: MirrorSession) async throws -> [Manifest] {
+        CommandStage.enter(.readingManifests)
+        let loaded = try await session.manifests.look(at: try sources(), hint: try hint())
+        show(loaded)
         return loaded.manifests
     }
 

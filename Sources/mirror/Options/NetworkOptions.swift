@@ -97,6 +97,11 @@ struct ManifestNetworkOptions: ParsableArguments {
     var configuration: Configuration { connection.configuration }
 }
 
+/// The option of verbs that ask no server, for scripts that say so.
+struct NoNetworkOptions: ParsableArguments {
+    @Flag(help: .hidden) var offline = false
+}
+
 /// How mirror connects to a server, for any kind of request.
 struct ConnectionOptions: ParsableArguments {
     @Option(

@@ -336,6 +336,7 @@ struct RunOutput {
         if let because = report.deferral(in: event), terminal.deferrals.insert(because).inserted {
             Console.error.line("mirror: note: deferred: \(because)")
         }
+        if let target = report.paused(in: event) { terminal.hold(target) }
         terminal.roomAdvice = terminal.roomAdvice ?? report.roomAdvice(in: event)
         if held.keep(event) {
             let more = terminal.failed - RunOutput.mostFailures

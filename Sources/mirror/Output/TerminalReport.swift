@@ -18,6 +18,7 @@ struct TerminalReport {
     var deferrals: Set<String> = []
     /// What helps against a lack of room on the disk, if a file met one.
     var roomAdvice: String?
+    private var paused = TreeTotals.Group()
     private var failures = FailureCauses()
     /// The causes whose first failure had a line when it happened.
     private var shown: Set<FailureCauses.Cause> = []
@@ -46,7 +47,10 @@ struct TerminalReport {
         return isMuch || successes > Self.mostSuccesses
     }
 
-    /// The failures and the advice, at the end of the run.
+    /// Counts a file that the run did not fetch because it is paused.
+    mutating func hold(_ target: Target) { paused.add(target, listing: 3) }
+
+    /// The failures, the advice and the paused files, at the end of the run.
     func end(_ style: TextStyle) -> [String] {
         var lines = failures.lines(style)
         if let first = offline.first {
@@ -57,7 +61,16 @@ struct TerminalReport {
                     + (first.error.remedy?.sentence ?? "")
             lines.append(style.label("failed", .failure) + what.printable)
         }
-        return lines + (roomAdvice.map { ["mirror: note: \($0)"] } ?? [])
+        return lines
+            + [roomAdvice, pauseAdvice].compactMap { $0 }.map { "mirror: note: \($0)" }
+    }
+
+    /// The paused files, and the command that ends the pause. `nil` means that there are none.
+    private var pauseAdvice: String? {
+        guard paused.count > 0 else { return nil }
+        let names = paused.targets.map(\.path.printable).joined(separator: ", ")
+        let more = paused.more > 0 ? " and \(paused.more) more" : ""
+        return "\(TreeTotals.Attention.paused.heading(paused.count)): \(names)\(more)"
     }
 }
 
@@ -140,11 +153,11 @@ extension FailureCauses {
 
 extension FailureCauses.Cause {
     /// The cause in a few words.
-    var words: String {
-        let what =
-            status.map { "HTTP \($0)" }
-            ?? code.rawValue.split(separator: "-").joined(separator: " ")
-        return host.isEmpty ? what : "\(what) from \(host.printable)"
+    var words: String { host.isEmpty ? what : "\(what) from \(host.printable)" }
+
+    /// The cause in a few words, without the host.
+    var what: String {
+        status.map { "HTTP \($0)" } ?? code.rawValue.split(separator: "-").joined(separator: " ")
     }
 }
 

@@ -34,12 +34,22 @@ struct TextReport {
 
     /// Returns in a few words why a transfer was deferred.
     ///
-    /// Returns nil for other events, and in a quiet report.
+    /// Returns nil for other events, for a paused file, and in a quiet report.
     func deferral(in event: Event) -> String? {
-        guard case .done(let done) = event.body, done.outcome == .deferred, !isQuiet else {
-            return nil
-        }
+        guard case .done(let done) = event.body, done.outcome == .deferred, !isQuiet,
+            done.reason != .deferred(.paused)
+        else { return nil }
         return done.reason.because(on: clock).printable
+    }
+
+    /// Returns the target of a file that was deferred because it is paused.
+    ///
+    /// Returns nil for other events, and in a quiet report.
+    func paused(in event: Event) -> Target? {
+        guard case .done(let done) = event.body, done.outcome == .deferred, !isQuiet,
+            done.reason == .deferred(.paused)
+        else { return nil }
+        return done.target
     }
 
     /// Returns what helps against a lack of room on the disk.

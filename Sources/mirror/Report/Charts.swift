@@ -67,38 +67,50 @@ extension HTMLWriter {
         // A gap separates a bar from the next one. A bar that is too short to be seen is made
         // longer.
         let (least, gap) = (Int64(30), Int64(15))
-        let start = min(axis.place(bar.began), TimeAxis.width * 10 - least)
-        let end = axis.place(bar.ended)
         let look = bar.failed > 0 ? "lost" : bar.transfers > 1 ? "many" : "one"
+        element("g") { html in
+            html.element("title", text: bar.words)
+            for wait in bar.waits {
+                let (start, end) = (axis.place(wait.lowerBound), axis.place(wait.upperBound))
+                html.rectangle("wait", start, end - start, y: y + height * 2 / 5, height / 5)
+            }
+            for time in bar.active {
+                let start = min(axis.place(time.lowerBound), TimeAxis.width * 10 - least)
+                let end = axis.place(time.upperBound)
+                html.rectangle(look, start, max(least, end - start - gap), y: y, height)
+            }
+        }
+    }
+
+    /// Writes a rectangle. Its left edge and its width are in tenths of a unit.
+    private mutating func rectangle(
+        _ look: String, _ start: Int64, _ width: Int64, y: Int, _ height: Int
+    ) {
         element(
             "rect",
             [
                 "class": look, "x": TimeAxis.decimal(start), "y": "\(y)",
-                "width": TimeAxis.decimal(max(least, end - start - gap)), "height": "\(height)",
-            ]
-        ) { $0.element("title", text: bar.words) }
+                "width": TimeAxis.decimal(width), "height": "\(height)",
+            ], text: "")
     }
 
     private mutating func key(of timeline: Timeline) {
         let bars = timeline.lanes.flatMap(\.rows).joined()
-        let looks: [(StaticString, String, Bool)] = [
+        let looks: [(String, String, Bool)] = [
             ("one", "filled: one transfer", bars.contains { $0.transfers == 1 && $0.failed == 0 }),
             (
                 "many", "pale: several short ones",
                 bars.contains { $0.transfers > 1 && $0.failed == 0 }
             ),
             ("lost", "dashed outline: failed", bars.contains { $0.failed > 0 }),
+            ("wait", "thin line: waiting for the next try", bars.contains { !$0.waits.isEmpty }),
         ]
         element("ul", ["class": "key"]) { html in
             for (look, words, isThere) in looks where isThere {
                 html.element("li") { html in
                     html.element("svg", ["viewBox": "0 0 24 10", "aria-hidden": "true"]) { html in
-                        html.element(
-                            "rect",
-                            [
-                                "class": "\(look)", "x": "1", "y": "1", "width": "22",
-                                "height": "8",
-                            ], text: "")
+                        let isThin = look == "wait"
+                        html.rectangle(look, 10, 220, y: isThin ? 4 : 1, isThin ? 2 : 8)
                     }
                     html.text(words)
                 }
@@ -116,6 +128,11 @@ extension Timeline.Lane {
 }
 
 extension Timeline.Bar {
+    /// How long the transfers waited for their next try. `nil` means that they did not.
+    var waitRemark: String? {
+        waits.isEmpty ? nil : "\(TextReport.seconds(Double(waited) / 1000)) of it waiting"
+    }
+
     fileprivate var words: String {
         let time =
             "\(TextReport.seconds(Double(began) / 1000)) to \(TextReport.seconds(Double(ended) / 1000))"
@@ -123,15 +140,21 @@ extension Timeline.Bar {
             transfers == 1 ? target.path : "\(target.path) and \(transfers - 1) more"
         var words = "\(what), \(ByteCount(bytes)), \(time)"
         if failed > 0 { words += transfers == 1 ? ", failed" : ", \(failed) failed" }
+        if let remark = waitRemark { words += ", \(remark)" }
         return words
     }
 }
 
 extension HTMLWriter {
     /// Writes a curve of how fast the bytes of a run arrived; nothing if no byte arrived.
+    ///
+    /// A rate that is the same all the time is a sentence.
     mutating func throughput(of run: TreeReport.LoggedRun) {
         let throughput = run.transfers.throughput(lasting: run.length)
         guard throughput.peak > 0 else { return }
+        guard throughput.rates.contains(where: { $0 < throughput.peak }) else {
+            return element("p", text: "Throughput: \(ByteCount(throughput.peak))/s throughout.")
+        }
         let axis = TimeAxis(throughput.length)
         let words =
             "\(ByteCount(throughput.mean))/s on average, \(ByteCount(throughput.peak))/s at most, \(TextReport.seconds(Double(throughput.peakTime) / 1000)) after the beginning"
@@ -140,7 +163,7 @@ extension HTMLWriter {
             html.element(
                 "figcaption",
                 text:
-                    "\(words). The bytes of each transfer are spread evenly over its time; the dashed line is the average."
+                    "\(words). The bytes of each transfer are spread evenly over its time without waits; the dashed line is the average."
             )
             html.element("div", ["class": "under"]) { html in
                 html.element("span", text: "")

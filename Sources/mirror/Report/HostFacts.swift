@@ -138,10 +138,14 @@ struct FailureCauses: Sendable, Hashable {
         let error: MirrorError
         /// The number of failures in the group.
         var count = 0
-        /// The targets of the first failures, in the order in which they failed.
+        /// The number of files that failed. A file's failures come one after another.
+        var files = 0
+        /// The targets of the first files, in the order in which they failed.
         var targets: [Target] = []
-        /// The number of failures whose targets are not in `targets`.
-        var more: Int { count - targets.count }
+        /// The number of files whose targets are not in `targets`.
+        var more: Int { files - targets.count }
+        /// The file that failed last.
+        fileprivate var last: Target?
     }
 
     /// The groups, in the order of their first failures.
@@ -166,6 +170,9 @@ struct FailureCauses: Sendable, Hashable {
             groups.append(Group(cause: cause, target: target, error: error))
         }
         groups[position].count += 1
+        guard groups[position].last != target else { return cause }
+        groups[position].last = target
+        groups[position].files += 1
         if groups[position].targets.count < mostListed { groups[position].targets.append(target) }
         return cause
     }

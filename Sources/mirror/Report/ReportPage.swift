@@ -127,11 +127,13 @@ extension ReportPage {
             sentences.append("Every file is as mirror put it there.")
         }
         if let run = report.lastEnded {
-            let end = exit == 0 ? "ended well" : "ended with exit \(exit)"
+            let words = ExitWords.words(for: exit).map { " (\($0))" } ?? ""
+            let end = exit == 0 ? "ended well" : "ended with exit \(exit)\(words)"
             sentences.append("The last run \(end), \(clock.dateAndTime(of: run.startedAt)).")
         }
         if report.hasOpenRun { sentences.append("The newest run is under way, or was killed.") }
-        let isBad = exit != 0 || report.totals.groups[.missing] != nil
+        let groups = report.totals.groups
+        let isBad = exit != 0 || groups[.missing] != nil || groups[.failed] != nil
         let (mark, look) =
             report.isEmpty
             ? ("○", "faint")
@@ -181,6 +183,14 @@ extension ReportPage {
         }
     }
 
+    /// Returns how long a run took: `4.1 s`, from a minute on `1 h 2 min 5 s`.
+    static func duration(_ seconds: Double) -> String {
+        guard seconds >= 60, seconds < 1e15 else { return TextReport.seconds(seconds) }
+        let whole = Int64(seconds.rounded())
+        let parts = [(whole / 3600, "h"), (whole / 60 % 60, "min"), (whole % 60, "s")]
+        return parts.drop { $0.0 == 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: " ")
+    }
+
     private func age(of instant: Instant) -> String {
         let seconds = max(0, clock.now.seconds(since: instant))
         return "\(DurationText(seconds: seconds < 3600 ? seconds : seconds / 3600 * 3600)) ago"
@@ -210,6 +220,7 @@ extension ReportPage {
         let groups = TreeTotals.Attention.allCases.compactMap { attention in
             report.totals.groups[attention].map { (attention, $0) }
         }
+        if report.totals.paused.all { html.element("p", text: TreeTotals.allPaused) }
         if groups.isEmpty {
             let nothing =
                 report.isEmpty

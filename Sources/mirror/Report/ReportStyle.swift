@@ -81,7 +81,7 @@ extension ReportPage {
         .lane small{display:block;font-size:.8125rem;color:var(--faint)}
         .plot{min-width:0}
         svg{display:block;width:100%;overflow:hidden}
-        .one,.many{fill:var(--bar)}
+        .one,.many,.wait{fill:var(--bar)}
         .many{fill-opacity:.5}
         .lost{fill:none;stroke:var(--bad);stroke-width:1.5;stroke-dasharray:3 2;vector-effect:non-scaling-stroke}
         .grid{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}

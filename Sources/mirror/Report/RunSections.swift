@@ -43,9 +43,11 @@ extension ReportPage {
                         html.element("tr") { html in
                             html.element("th", ["scope": "row"]) { html in
                                 html.element("span", ["class": "path"], text: bar.target.path)
-                                html.element(
-                                    "small", text: "from \(host)\(bar.failed > 0 ? ", failed" : "")"
-                                )
+                                let remarks = [
+                                    "from \(host)", bar.failed > 0 ? "failed" : nil,
+                                    bar.waitRemark,
+                                ].compactMap { $0 }
+                                html.element("small", text: remarks.joined(separator: ", "))
                             }
                             html.cell("Began", isNumber: true) { html in
                                 html.text(
@@ -77,8 +79,9 @@ extension ReportPage {
             guard let summary = run.summary else {
                 return fact("Ended", "not yet, or it was killed", &html)
             }
-            fact("Took", TextReport.seconds(summary.seconds), &html)
-            fact("Ended with", "exit \(summary.exit)", &html)
+            fact("Took", ReportPage.duration(summary.seconds), &html)
+            let words = ExitWords.words(for: summary.exit).map { ": \($0)" } ?? ""
+            fact("Ended with", "exit \(summary.exit)\(words)", &html)
             if !summary.deeds.isEmpty { fact("Did", summary.deeds.joined(separator: ", "), &html) }
             fact("Received", "\(ByteCount(summary.bytesReceived))", &html)
             if summary.bytesReused > 0 {
@@ -96,29 +99,34 @@ extension ReportPage {
         guard !runs.isEmpty else {
             return html.element("p", text: "No run had anything to do here yet.")
         }
-        let most = runs.compactMap { $0.summary?.bytesReceived }.max() ?? 0
+        let received = runs.compactMap { $0.summary?.bytesReceived }
+        let most = received.max() ?? 0
+        // Bars that are all as long as each other say nothing.
+        let hasBars = received.contains { $0 != most }
         html.element("table", ["class": "cards"]) { html in
             html.element(
                 "caption",
                 text: "Runs that had something to do, the newest first")
-            html.heads(
-                [
-                    ("Began", false), ("End", false), ("Did", false), ("Took", true),
-                    ("Received", true), ("Of the most", false),
-                ])
+            let columns = [
+                ("Began", false), ("End", false), ("Did", false), ("Took", true),
+                ("Received", true), ("Of the most", false),
+            ]
+            html.heads(hasBars ? columns : columns.dropLast())
             html.element("tbody") { html in
                 for run in runs {
                     html.markup("\n")
-                    html.element("tr") { row(run, most, &$0) }
+                    html.element("tr") { row(run, ofMost: hasBars ? most : nil, &$0) }
                 }
             }
         }
     }
 
-    private func row(_ run: PastRun, _ most: Int64, _ html: inout HTMLWriter) {
+    /// Writes the row of a run, with a bar if `most` has the most bytes that a run received.
+    private func row(_ run: PastRun, ofMost most: Int64?, _ html: inout HTMLWriter) {
         html.element("th", ["scope": "row"]) { $0.time(run.startedAt, clock) }
         guard let summary = run.summary else {
-            return html.element("td", ["data-label": "End", "colspan": "5"]) { html in
+            let columns = most == nil ? "4" : "5"
+            return html.element("td", ["data-label": "End", "colspan": columns]) { html in
                 html.element("div", text: "none: under way, or killed")
             }
         }
@@ -128,13 +136,17 @@ extension ReportPage {
                 "span", ["class": isGood ? "good" : "bad", "aria-hidden": "true"],
                 text: isGood ? "✓ " : "✕ ")
             html.text("exit \(summary.exit)")
+            if let words = ExitWords.words(for: summary.exit) {
+                html.element("small", text: words)
+            }
         }
         html.cell("Did") { html in
             html.text(summary.deeds.isEmpty ? "nothing" : summary.deeds.joined(separator: ", "))
             if let error = summary.error { html.element("small", text: error.message) }
         }
-        html.cell("Took", isNumber: true) { $0.text(TextReport.seconds(summary.seconds)) }
+        html.cell("Took", isNumber: true) { $0.text(ReportPage.duration(summary.seconds)) }
         html.cell("Received", isNumber: true) { $0.text("\(ByteCount(summary.bytesReceived))") }
+        guard let most else { return }
         html.element("td", ["class": "bar"]) { $0.track(summary.bytesReceived, of: most) }
     }
 }
@@ -161,13 +173,34 @@ extension ReportPage {
             html.element("p", text: "The last run with a log had none.")
         }
         for group in last.failures.groups { cause(group, &html) }
-        if !last.passing.groups.isEmpty {
-            html.element("h3", text: "Overcome by trying again")
-            for group in last.passing.groups {
-                html.list(
-                    group.targets, more: group.more,
-                    "\(Counted(group.count, "request")): \(group.cause.words)",
-                    allBy: "mirror why TARGET")
+        if !last.passing.groups.isEmpty { overcome(last.passing.groups, &html) }
+    }
+
+    /// Writes the table of the failed requests after which another one succeeded.
+    private func overcome(_ groups: [FailureCauses.Group], _ html: inout HTMLWriter) {
+        html.element("h3", text: "Overcome by trying again")
+        html.element("table", ["class": "cards"]) { html in
+            html.element("caption", text: "Requests that failed in passing, by cause and host")
+            html.heads([("Cause", false), ("Host", false), ("Requests", true), ("Files", false)])
+            html.element("tbody") { html in
+                for group in groups {
+                    html.element("tr") { html in
+                        html.element("th", ["scope": "row"], text: group.cause.what)
+                        html.cell("Host") { html in
+                            html.text(group.cause.host.isEmpty ? "–" : group.cause.host)
+                        }
+                        html.cell("Requests", isNumber: true) { $0.text(group.count.grouped) }
+                        html.cell("Files") { html in
+                            html.text(group.files.grouped)
+                            let names = group.targets.prefix(3).map(\.path)
+                            let more = group.files - names.count
+                            html.element("small") { html in
+                                html.text(names.joined(separator: ", "))
+                                if more > 0 { html.text(" and \(more.grouped) more") }
+                            }
+                        }
+                    }
+                }
             }
         }
     }

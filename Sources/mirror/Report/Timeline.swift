@@ -29,7 +29,8 @@ struct TransferLog: Sendable {
         }
         let bar = Timeline.Bar(
             began: trace.began, ended: trace.ended, failed: decision.outcome == .failed ? 1 : 0,
-            bytes: decision.bytesReceived, target: decision.target)
+            bytes: decision.bytesReceived, target: decision.target, waits: decision.waits(in: trace)
+        )
         entries.append((number, bar))
     }
 
@@ -54,6 +55,25 @@ struct TransferLog: Sendable {
             length: length,
             lanes: order.filter(shown.contains).compactMap { lanes[$0] },
             hostsLeftOut: order.count - shown.count, transfers: entries.count)
+    }
+}
+
+extension PastDecision {
+    /// Returns the times in which the transfer waited for its next try.
+    ///
+    /// A wait ends early where the next request failed before its planned end.
+    fileprivate func waits(in trace: TransferTrace) -> [Range<Int64>] {
+        let waits = failures.filter { $0.wait > 0 }.compactMap { failure in
+            failure.began.map { ($0, $0.addingSaturated(failure.wait)) }
+        }
+        var ranges: [Range<Int64>] = []
+        for (position, wait) in waits.enumerated() {
+            let next = position + 1 < waits.count ? waits[position + 1].0 : trace.ended
+            let start = max(wait.0, ranges.last?.upperBound ?? trace.began)
+            let end = min(wait.1, next, trace.ended)
+            if start < end { ranges.append(start..<end) }
+        }
+        return ranges
     }
 }
 
@@ -89,6 +109,23 @@ struct Timeline: Sendable, Hashable {
         var bytes: Int64
         /// The first transfer's target.
         var target: Target
+        /// The times in which the transfers waited for their next try, in order and apart.
+        var waits: [Range<Int64>] = []
+
+        /// The milliseconds in which the transfers waited for their next try.
+        var waited: Int64 { waits.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
+
+        /// The times in which the transfers did not wait, at least one.
+        var active: [Range<Int64>] {
+            var times: [Range<Int64>] = []
+            var start = began
+            for wait in waits {
+                if start < wait.lowerBound { times.append(start..<wait.lowerBound) }
+                start = wait.upperBound
+            }
+            if start < ended || times.isEmpty { times.append(start..<ended) }
+            return times
+        }
     }
 
     /// The bars of one host, in rows. The bars of a row do not overlap.
@@ -133,6 +170,9 @@ extension Timeline.Lane {
         bytes = bytes.addingSaturated(bar.bytes)
         failed += bar.failed
         weight = weight.addingSaturated(bar.ended - bar.began + 1)
+        // A wait that is too short to be seen would only add to the page.
+        var bar = bar
+        bar.waits.removeAll { $0.upperBound - $0.lowerBound < step }
         let row = freeRow(at: bar.began)
         guard let last = rows[row].last, Timeline.Lane.joins(last, bar, step) else {
             return rows[row].append(bar)
@@ -142,6 +182,8 @@ extension Timeline.Lane {
         rows[row][end].transfers += 1
         rows[row][end].failed += bar.failed
         rows[row][end].bytes = last.bytes.addingSaturated(bar.bytes)
+        // While one of two simultaneous transfers waits, the other may not.
+        rows[row][end].waits = bar.began < last.ended ? [] : last.waits + bar.waits
     }
 
     /// Returns the first row whose last bar has ended, or a new row.
@@ -172,7 +214,7 @@ extension Timeline.Lane {
 
 /// The rate at which bytes arrived, over the time of a run.
 ///
-/// The bytes of a transfer count as spread evenly from its beginning to its end.
+/// The bytes of a transfer count as spread evenly over the time in which it did not wait.
 struct Throughput: Sendable, Hashable {
     /// The greatest number of buckets: equal parts of the run's time.
     static let mostBuckets: Int64 = 120
@@ -209,20 +251,32 @@ extension TransferLog {
         var bytes: Int64 = 0
         for (_, entry) in entries where entry.bytes > 0 {
             bytes = bytes.addingSaturated(entry.bytes)
-            let first = min(Int(entry.began / width), sums.count - 1)
-            let last = min(Int(entry.ended / width), sums.count - 1)
-            let span = Double(max(entry.ended - entry.began, 1))
-            for bucket in first...max(first, last) {
-                let start = max(Double(entry.began), Double(Int64(bucket) * width))
-                let end = min(Double(entry.ended), Double(Int64(bucket + 1) * width))
-                let share = first == last ? 1 : max(0, end - start) / span
-                sums[bucket] += Double(entry.bytes) * share
+            let times = entry.active
+            let whole = Double(max(entry.ended - entry.began - entry.waited, 1))
+            for time in times {
+                let part = Double(time.upperBound - time.lowerBound) / whole
+                TransferLog.spread(
+                    Double(entry.bytes) * (times.count == 1 ? 1 : part), over: time, width, &sums)
             }
         }
         return Throughput(
             bucketLength: width,
             rates: sums.map { Int64(($0 * 1000 / Double(width)).rounded()) },
             bytes: bytes, length: length)
+    }
+
+    /// Adds bytes to the buckets of a time, each of which is `width` milliseconds long.
+    private static func spread(
+        _ bytes: Double, over time: Range<Int64>, _ width: Int64, _ sums: inout [Double]
+    ) {
+        let first = min(Int(time.lowerBound / width), sums.count - 1)
+        let last = min(Int(time.upperBound / width), sums.count - 1)
+        let span = Double(max(time.upperBound - time.lowerBound, 1))
+        for bucket in first...max(first, last) {
+            let start = max(Double(time.lowerBound), Double(Int64(bucket) * width))
+            let end = min(Double(time.upperBound), Double(Int64(bucket + 1) * width))
+            sums[bucket] += bytes * (first == last ? 1 : max(0, end - start) / span)
+        }
     }
 }
 

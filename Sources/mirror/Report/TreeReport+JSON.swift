@@ -52,6 +52,7 @@ extension TreeTotals {
         json.member("orphans", orphans)
         json.member("parts", parts)
         json.member("partBytes", partBytes)
+        json.member("paused", groups[.paused]?.count ?? 0)
     }
 }
 
@@ -188,5 +189,14 @@ extension Timeline.Bar {
         json.member("failed", failed)
         json.member("bytes", bytes)
         json.member("path", target.path)
+        json.key("waits")
+        json.array { json in
+            for wait in waits {
+                json.object { json in
+                    json.member("began", wait.lowerBound)
+                    json.member("ended", wait.upperBound)
+                }
+            }
+        }
     }
 }

@@ -11,9 +11,11 @@ extension TreeReport {
     /// go on at the same time. Its memory does not grow with the number of files. Throws
     /// `MirrorError` with `inputOutput` or `indexNewer`.
     init(of session: MirrorSession, on manifests: [Manifest]) async throws {
-        var empty = TreeReport(root: session.root, madeAt: .now)
+        var empty = TreeReport(
+            root: session.root, madeAt: .now, paused: try session.pausedTargets())
         empty.manifests = try await session.manifests.remembered()
         empty.runs = try await session.history.runs(limit: TreeReport.mostRuns)
+        let troubles = try await session.history.troubles(of: empty.runs)
         let report = Mutex(empty)
         let last = Mutex<String?>(nil)
         try await session.history.forEachDecision(
@@ -29,7 +31,7 @@ extension TreeReport {
             }
         }
         try await session.forEachFile(of: manifests) { file in
-            report.withLock { $0.add(file) }
+            report.withLock { $0.add(file, ended: troubles[file.target]) }
         }
         self = report.withLock { $0 }
     }

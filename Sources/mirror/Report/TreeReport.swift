@@ -20,7 +20,7 @@ struct TreeReport: Sendable {
     /// The manifests that the root remembers.
     var manifests: [RememberedManifest] = []
     /// The counts of all files.
-    private(set) var totals = TreeTotals(listing: mostListed)
+    private(set) var totals: TreeTotals
     /// How the files divide by area, freshness and proof.
     private(set) var shares = FileShares()
     /// The hosts from which the files came.
@@ -33,6 +33,12 @@ struct TreeReport: Sendable {
     var runs: [PastRun] = []
     /// The last run that has a log, with the contents of the log. `nil` means that no run has one.
     private(set) var lastRun: LoggedRun?
+
+    /// Creates a report without files and runs.
+    init(root: String, madeAt: Instant, paused: PausedTargets = PausedTargets()) {
+        (self.root, self.madeAt) = (root, madeAt)
+        totals = TreeTotals(listing: TreeReport.mostListed, paused: paused)
+    }
 
     /// A run with the contents of its log.
     struct LoggedRun: Sendable {
@@ -60,8 +66,10 @@ struct TreeReport: Sendable {
     var isEmpty: Bool { totals.counts.isEmpty && runs.isEmpty }
 
     /// Adds a file. The caller adds files in the order of their paths.
-    mutating func add(_ file: StoredFile) {
-        totals.add(file)
+    ///
+    /// - Parameter outcome: how the last run ended for the file, if that is a reason for attention.
+    mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
+        totals.add(file, ended: outcome)
         shares.add(file)
         hosts.add(file)
         if files.count < TreeReport.mostFiles { files.append(file) } else { moreFiles += 1 }
@@ -103,6 +111,8 @@ struct TreeTotals: Sendable, Hashable {
         case conflict, obstructed, changed, untracked = "stranger", missing
         /// The last run could not confirm the file.
         case stale
+        /// The file is awaited, and `pause --sticky` holds it back.
+        case paused
         case orphan
     }
 
@@ -114,6 +124,12 @@ struct TreeTotals: Sendable, Hashable {
         var targets: [Target] = []
         /// The number of these files whose targets are not in `targets`.
         var more: Int { count - targets.count }
+
+        /// Counts a file, whose target is listed if there are fewer than `most`.
+        mutating func add(_ target: Target, listing most: Int) {
+            count += 1
+            if targets.count < most { targets.append(target) }
+        }
     }
 
     /// The number of files that are there, without conflict copies.
@@ -134,9 +150,13 @@ struct TreeTotals: Sendable, Hashable {
     private(set) var groups: [Attention: Group] = [:]
     /// The greatest number of files that a group lists.
     private let mostListed: Int
+    /// The targets that no run fetches until a user resumes them.
+    let paused: PausedTargets
 
     /// Creates totals of no files. Each group lists at most `mostListed` files.
-    init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+    init(listing mostListed: Int = 10, paused: PausedTargets = PausedTargets()) {
+        (self.mostListed, self.paused) = (mostListed, paused)
+    }
 
     /// Counts a file.
     ///
@@ -154,13 +174,20 @@ struct TreeTotals: Sendable, Hashable {
             partBytes = partBytes.addingSaturated(file.partBytes)
         }
         if file.isOrphan { orphans += 1 }
-        if let attention = Attention(outcome) ?? Attention(file) { list(file.target, attention) }
+        let isHeldBack = file.isAwaited && paused.contains(file.target)
+        if let attention = isHeldBack ? .paused : Attention(outcome) ?? Attention(file) {
+            groups[attention, default: Group()].add(file.target, listing: mostListed)
+        }
     }
+}
 
-    private mutating func list(_ target: Target, _ attention: Attention) {
-        groups[attention, default: Group()].count += 1
-        if groups[attention, default: Group()].targets.count < mostListed {
-            groups[attention, default: Group()].targets.append(target)
+extension StoredFile {
+    /// Whether the next sync would fetch the file or ask about it.
+    fileprivate var isAwaited: Bool {
+        switch state {
+        case .missing: !isOrphan
+        case .intact: isDue == true
+        case .changed, .evicted, .untracked, .obstructed, .conflict: false
         }
     }
 }

@@ -36,6 +36,14 @@ extension ReportPage {
         _ caption: String, _ rows: [(String, String, FileShares.Share?)], _ html: inout HTMLWriter
     ) {
         let all = rows.reduce(Int64(0)) { $0.addingSaturated($1.2?.bytes ?? 0) }
+        let kinds = rows.filter { $0.2 != nil }
+        guard kinds.count > 1 else {
+            // One bar would always be full.
+            guard case (let name, let meaning, let share?)? = kinds.first else { return }
+            html.element("p", ["class": "small faint"], text: caption)
+            let size = "\(Counted(share.files, "file")), \(ByteCount(share.bytes))"
+            return html.element("p", text: "\(name): \(size); \(meaning).")
+        }
         html.element("table", ["class": "shares"]) { html in
             html.element("caption", text: caption)
             html.heads([("Kind", false), ("Share", false), ("Files", true), ("Size", true)])

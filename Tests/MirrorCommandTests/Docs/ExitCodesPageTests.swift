@@ -2,6 +2,8 @@
 import MirrorTestSupport
 import Testing
 
+@testable import mirror
+
 /// The exit codes that can happen are those of docs/exit-codes.md and of `mirror --help`.
 @Suite struct ExitCodesPageTests {
     /// What the verdict gives, `plan --exit-code`, and the two signals.
@@ -17,6 +19,10 @@ import Testing
         #expect(
             try DocsPage("docs/exit-codes.md").tableKeys(beneath: "Exit codes")
                 == ExitCodesPageTests.codes)
+    }
+
+    @Test func everyExitCodeHasWords() {
+        #expect(Set(ExitWords.all.map { String($0.code) }) == ExitCodesPageTests.codes)
     }
 
     @Test func theHelpTextNamesEveryExitCode() throws {

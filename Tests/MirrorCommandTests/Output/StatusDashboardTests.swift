@@ -60,6 +60,26 @@ import Testing
         #expect(group.more == 15)
     }
 
+    @Test func pausedFilesAreNotPromised() throws {
+        let paused = PausedTargets(
+            Set(try ["Caches/a", "Caches/b", "Caches/c", "Caches/d"].map { try Target($0) }))
+        var dashboard = TreeTotals(paused: paused)
+        dashboard.add(try file("Caches/a", .missing, size: nil), ended: .failed)
+        dashboard.add(try file("Caches/b", .intact) { $0.freshness = .due(.always) })
+        // Nothing is awaited for these.
+        dashboard.add(try file("Caches/c", .intact))
+        dashboard.add(try file("Caches/d", .changed))
+        dashboard.add(try file("Caches/e", .missing, size: nil))
+        #expect(
+            dashboard.attention.map(\.heading) == [
+                "1 edited: changed since mirror put them there",
+                "1 missing; mirror sync fetches them", "2 paused; mirror resume lets them come",
+            ])
+        var all = TreeTotals(paused: PausedTargets(all: true))
+        all.add(try file("Caches/e", .missing, size: nil))
+        #expect(all.attention.map(\.heading) == ["1 paused; mirror resume lets it come"])
+    }
+
     @Test func failedAndStaleFilesAreNamed() throws {
         var dashboard = TreeTotals()
         dashboard.add(try file("Caches/a", .missing, size: nil), ended: .failed)

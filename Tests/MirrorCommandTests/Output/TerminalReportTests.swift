@@ -41,6 +41,15 @@ import Testing
         #expect(!all.contains(true))
     }
 
+    @Test func pausedFilesAreNamedAtTheEnd() throws {
+        var report = TerminalReport(groupsFailures: false, countsSuccess: false)
+        for number in 1...5 { report.hold(try Target("Caches/\(number)")) }
+        #expect(
+            report.end(TextStyle(isColored: false)) == [
+                "mirror: note: 5 paused; mirror resume lets them come: Caches/1, Caches/2, Caches/3 and 2 more"
+            ])
+    }
+
     @Test(
         arguments: [
             (0, 0, nil), (1024, 0, "Saved: 1.0 KiB were there already."),

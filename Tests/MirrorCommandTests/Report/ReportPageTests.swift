@@ -144,10 +144,77 @@ import Testing
         #expect(page.contains("1,204 files need attention."))
     }
 
+    /// A report of two runs, whose last had a transfer that was tried again.
+    private func reportOfARetry(received: Int64, seconds: Double = 4) throws -> TreeReport {
+        var report = TreeReport(root: "/srv/maps", madeAt: Self.now)
+        let target = try Target("Caches/a")
+        var file = StoredFile(target: target, state: .intact)
+        (file.size, file.verified, file.freshness) = (10, .digest, .due(.always))
+        report.add(file)
+        var summary = Summary()
+        (summary.exit, summary.seconds, summary.bytesReceived) = (69, seconds, 10)
+        let last = PastRun(id: "2", startedAt: Self.now, endedAt: Self.now, summary: summary)
+        summary.bytesReceived = received
+        report.runs = [
+            last, PastRun(id: "1", startedAt: Self.now, endedAt: Self.now, summary: summary),
+        ]
+        var decision = PastDecision(target: target, step: .fetch, reason: "", because: "")
+        decision.outcome = .fetched
+        decision.source = "https://h.example/a"
+        decision.bytesReceived = 10
+        decision.trace = TransferTrace(began: 0, ended: 4000)
+        decision.failures = (0..<3).map {
+            .init(
+                code: .httpStatus, message: "503", wait: 1000, began: Int64($0) * 1200 + 100,
+                status: 503)
+        }
+        report.begin(last)
+        report.add(decision, of: last)
+        return report
+    }
+
+    @Test func exitCodesHaveWordsAndRunsHaveSeconds() throws {
+        let page = page(try reportOfARetry(received: 5, seconds: 3725))
+        #expect(page.contains("exit 69<small>running again may help</small>"))
+        #expect(page.contains("The last run ended with exit 69 (running again may help), 2026-"))
+        #expect(page.contains("<div>1 h 2 min 5 s</div>"))
+    }
+
+    @Test func retriesOfOneCauseAreOneRow() throws {
+        let page = page(try reportOfARetry(received: 5))
+        #expect(page.contains("<th scope=\"row\">HTTP 503</th>"))
+        #expect(page.split(separator: "HTTP 503").count == 2)
+        #expect(page.contains("data-label=\"Requests\" class=\"num\"><div>3</div>"))
+    }
+
+    @Test func waitsAreDrawnAsWaiting() throws {
+        let page = page(try reportOfARetry(received: 5))
+        // Three waits, and one in the legend.
+        #expect(page.split(separator: "<rect class=\"wait\"").count == 5)
+        #expect(page.split(separator: "<rect class=\"one\"").count == 6)
+        #expect(page.contains("thin line: waiting for the next try"))
+        #expect(page.contains("3.0 s of it waiting"))
+    }
+
+    @Test(arguments: [(5, true), (10, false)] as [(Int64, Bool)])
+    func barsOfOneLengthAreLeftOut(received: Int64, hasBars: Bool) throws {
+        let page = page(try reportOfARetry(received: received))
+        #expect(page.contains("Of the most") == hasBars)
+        #expect(page.contains("class=\"track\"") == hasBars)
+        #expect(page.contains("Caches: 1 file, 10 B; evicted under a quota, fetched again."))
+    }
+
+    @Test(arguments: [
+        (0.25, "0.25 s"), (59.5, "59.5 s"), (60, "1 min 0 s"), (3725.4, "1 h 2 min 5 s"),
+    ])
+    func durationsHaveSeconds(seconds: Double, text: String) {
+        #expect(ReportPage.duration(seconds) == text)
+    }
+
     @Test func timesHaveDayAndZone() {
         let page = page(TreeReport(root: "/srv/maps", madeAt: Self.now))
         #expect(
-            page.contains("<time datetime=\"2026-11-21T03:56:00.000Z\">2026-11-21 04:56</time>"))
+            page.contains("<time datetime=\"2026-11-21T03:56:00.000Z\">2026-11-21 04:56:00</time>"))
         #expect(page.contains("All times are UTC+01:00."))
     }
 

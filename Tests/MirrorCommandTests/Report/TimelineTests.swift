@@ -91,6 +91,55 @@ import Testing
         #expect(log.untimed == 1)
     }
 
+    /// A decision whose requests failed at these times, each before a wait.
+    private func retried(
+        _ began: Int64, _ ended: Int64, _ failures: [(at: Int64?, wait: Int64)], bytes: Int64 = 10
+    ) throws -> PastDecision {
+        var decision = try Self.transfer(began, ended, bytes: bytes)
+        decision.failures = failures.map {
+            .init(code: .httpStatus, message: "503", wait: $0.wait, began: $0.at, status: 503)
+        }
+        return decision
+    }
+
+    @Test(
+        arguments: [
+            ([(100, 200)], [100..<300], [0..<100, 300..<500]),
+            // The next request failed before the planned end of the wait.
+            ([(100, 900), (300, 50)], [100..<300, 300..<350], [0..<100, 350..<500]),
+            ([(100, 900)], [100..<500], [0..<100]),
+            ([(0, 500)], [0..<500], [500..<500]), ([(100, 0)], [], [0..<500]),
+            ([(nil, 200)], [], [0..<500]), ([], [], [0..<500]),
+        ] as [([(at: Int64?, wait: Int64)], [Range<Int64>], [Range<Int64>])])
+    func waitsAreNoTransfer(
+        failures: [(at: Int64?, wait: Int64)], waits: [Range<Int64>], active: [Range<Int64>]
+    ) throws {
+        let bar = try #require(Self.log([try retried(0, 500, failures)]).entries.first?.bar)
+        #expect(bar.waits == waits)
+        #expect(bar.active == active)
+        #expect(bar.waited == waits.reduce(0) { $0 + $1.upperBound - $1.lowerBound })
+    }
+
+    @Test func waitsOfSimultaneousTransfersAreNotDrawn() throws {
+        let decisions = try (0..<100).map { try retried(Int64($0), 1000, [(500, 100)]) }
+        let lane = try #require(Self.log(decisions).timeline(lasting: 1000).lanes.first)
+        for bar in lane.rows.joined() { #expect(bar.waits.isEmpty == (bar.transfers > 1)) }
+    }
+
+    @Test func waitsTooShortToBeSeenAreNotDrawn() throws {
+        let log = Self.log([try retried(0, 60_000, [(100, 99), (5000, 100)])])
+        let bars = log.timeline(lasting: 60_000).lanes.flatMap(\.rows).joined()
+        #expect(bars.flatMap(\.waits) == [5000..<5100])
+    }
+
+    @Test func noBytesArriveDuringWaits() throws {
+        let rates = Self.log([try retried(0, 1200, [(200, 800)], bytes: 400)])
+            .throughput(lasting: 1200).rates
+        #expect(rates[..<20].allSatisfy { $0 == 1000 })
+        #expect(rates[20..<100].allSatisfy { $0 == 0 })
+        #expect(rates[100...].allSatisfy { $0 == 1000 })
+    }
+
     @Test func longestTransfersComeFirst() throws {
         let log = Self.log([
             try Self.transfer(0, 10), try Self.transfer(5, 500), try Self.transfer(20, 100),

@@ -153,6 +153,32 @@ import Testing
         #expect(report.hosts.hosts.first?.transfers == 2)
     }
 
+    @Test func failedFileIsNotCountedAsMissingToo() throws {
+        var report = TreeReport(root: "/r", madeAt: Self.now)
+        report.add(
+            try file("Caches/a") { ($0.state, $0.size) = (.missing, nil) }, ended: .failed)
+        report.add(try file("Caches/b") { ($0.state, $0.size) = (.missing, nil) })
+        #expect(report.totals.groups[.failed]?.targets == [try Target("Caches/a")])
+        #expect(report.totals.groups[.missing]?.targets == [try Target("Caches/b")])
+    }
+
+    @Test func equalCausesAreOneGroup() throws {
+        var report = TreeReport(root: "/r", madeAt: Self.now)
+        report.begin(run("1"))
+        let busy = PastDecision.PassingFailure(
+            code: .httpStatus, message: "busy", wait: 1, status: 503)
+        for name in ["Caches/a", "Caches/b"] {
+            report.add(
+                try decision(name) { $0.failures = [busy, busy, busy] }, of: run("1"))
+        }
+        let group = try #require(report.lastRun?.passing.groups.first)
+        #expect(report.lastRun?.passing.groups.count == 1)
+        #expect(group.count == 6)
+        #expect(group.files == 2)
+        #expect(group.targets.map(\.path) == ["Caches/a", "Caches/b"])
+        #expect(group.more == 0)
+    }
+
     @Test func triesBeforeAFailureAreNotOvercome() throws {
         var report = TreeReport(root: "/r", madeAt: Self.now)
         report.begin(run("1"))

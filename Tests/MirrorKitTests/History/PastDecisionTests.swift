@@ -20,7 +20,8 @@ import Testing
         decision.verified = .digest
         decision.failures = [
             .init(
-                code: .httpStatus, message: "503 Service Unavailable", wait: 1500, status: 503)
+                code: .httpStatus, message: "503 Service Unavailable", wait: 1500, began: 20,
+                status: 503)
         ]
         decision.trace = TransferTrace(began: 12, ended: 345)
         decision.trace?.version = .http2
@@ -52,6 +53,7 @@ import Testing
         #expect(decision.outcome == .fetched)
         #expect(decision.trace == nil)
         #expect(decision.failures.map(\.status) == [nil])
+        #expect(decision.failures.map(\.began) == [nil])
     }
 
     @Test(arguments: [

@@ -250,20 +250,22 @@ package struct DailyWindows: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The targets that are paused until further notice, or all of them.
-struct PausedTargets: Sendable, Hashable {
+package struct PausedTargets: Sendable, Hashable {
     /// Whether every target is paused.
-    var all = false
+    package private(set) var all = false
     /// Targets that are paused one by one.
-    var targets: Set<Target> = []
+    private(set) var targets: Set<Target> = []
 
-    /// Creates a value that pauses nothing.
-    init() {}
+    /// Creates a value that pauses nothing, or these targets.
+    package init(all: Bool = false, _ targets: Set<Target> = []) {
+        (self.all, self.targets) = (all, targets)
+    }
 
     /// Whether nothing is paused.
     var isEmpty: Bool { !all && targets.isEmpty }
 
     /// Whether a target is paused.
-    func contains(_ target: Target) -> Bool { all || targets.contains(target) }
+    package func contains(_ target: Target) -> Bool { all || targets.contains(target) }
 
     /// Adds what another value pauses.
     mutating func formUnion(_ other: PausedTargets) {

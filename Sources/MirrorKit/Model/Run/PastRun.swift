@@ -70,13 +70,20 @@ package struct PastDecision: Sendable, Hashable {
         /// A sentence that describes the failure.
         package var message: String
         /// Milliseconds until the next request.
-        var wait: Int64
+        package var wait: Int64
+        /// When the wait began, in milliseconds of the run as in `TransferTrace`.
+        ///
+        /// `nil` means that the log does not have it.
+        package var began: Int64?
         /// The status of the server's answer, if it answered.
         package var status: Int?
 
         /// Takes the cause and the wait.
-        init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
-            self.status = status
+        init(
+            code: FailureCode, message: String, wait: Int64, began: Int64? = nil,
+            status: Int? = nil
+        ) {
+            (self.began, self.status) = (began, status)
             self.code = code
             self.message = message
             self.wait = wait
@@ -103,6 +110,7 @@ package struct PastDecision: Sendable, Hashable {
                     json.member("status", failure.status)
                     json.key("wait")
                     json.number(Double(failure.wait) / 1000, decimals: 3)
+                    json.member("began", failure.began)
                 }
             }
         }

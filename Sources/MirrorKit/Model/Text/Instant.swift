@@ -225,10 +225,11 @@ package struct LocalClock: Sendable {
         return isToday ? time : "\(then.date) \(time)"
     }
 
-    /// Returns `2026-11-20 12:03` for any instant, for text that may be read on another day.
+    /// Returns `2026-11-20 12:03:27` for any instant, for text that may be read on another day.
     package func dateAndTime(of instant: Instant) -> String {
         let then = offset.civil(instant)
-        return "\(then.date) \(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
+        let fields = [then.time.hour, then.time.minute, then.time.second]
+        return "\(then.date) \(fields.map { padded($0, 2) }.joined(separator: ":"))"
     }
 
     /// The zone of local time now: `UTC`, `UTC+05:30`, `UTC-03:00`.
