@@ -67,6 +67,7 @@ struct RunOutput {
             if Console.output.isTerminal, let saved = end.summary.saved {
                 Console.output.line(saved)
             }
+            if let next = end.summary.wayOutOfConflicts { Console.output.line(next) }
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         operations?.note(end.event)
@@ -337,6 +338,7 @@ struct RunOutput {
         }
         terminal.roomAdvice = terminal.roomAdvice ?? report.roomAdvice(in: event)
         if held.keep(event) {
+            if let line = report.line(adopted: terminal.adopted) { Console.output.line(line) }
             let more = terminal.failed - RunOutput.mostFailures
             if more > 0, !isLive {
                 Console.error.line("and \(more) more failed; --json names them all")
@@ -347,6 +349,10 @@ struct RunOutput {
             terminal.failed += 1
             held.note(told: failed.error)
             if !isLive, terminal.failed > RunOutput.mostFailures { return }
+        }
+        if report.counts(event) {
+            terminal.adopted += 1
+            return
         }
         if terminal.absorbs(event) { return }
         if let line = report.line(for: event) {
