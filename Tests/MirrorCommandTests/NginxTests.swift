@@ -67,6 +67,9 @@ struct NginxTests {
             let without = try ground.sync(path, trust).wait()
             #expect(without.ending == .exited(1), "\(without)")
             #expect(without.output.contains("client certificate"), "\(without)")
+            #expect(
+                without.output.contains("Give one with --cert \(nginx.guarded)=FILE."), "\(without)"
+            )
             let before = nginx.certificates(atLeast: 1).count
 
             let own = [

@@ -30,8 +30,8 @@ package struct Export: Sendable {
 
     /// Writes the list or the folder.
     ///
-    /// A folder appears whole or not at all, and replaces no other folder. An existing file is
-    /// replaced atomically.
+    /// A folder appears whole or not at all. It replaces only a folder of whose files the tree has
+    /// all, and leaves a folder that is as it should be. An existing file is replaced atomically.
     ///
     /// - Parameters:
     ///   - destination: the path or the function that gets the export.
@@ -56,7 +56,7 @@ package struct Export: Sendable {
 
 /// Where an export goes.
 package enum ExportDestination: Sendable {
-    /// A file or a folder, by its path. A folder must not exist yet.
+    /// A file or a folder, by its path.
     case path(String)
     /// A function that is called with the chunks of a text. Only lists can go there.
     case sink(@Sendable ([UInt8]) throws -> Void)
@@ -145,7 +145,12 @@ struct ExportChoice {
             report.output = output
             if report.format.isFolder {
                 guard let root = view.root else { return }
-                let folder = try ExportFolder(at: output)
+                let former = try former(at: output)
+                if let former, isAlready(in: former) { return }
+                if let former, let name = try nameThatWouldGetLost(in: former) {
+                    throw former.refusal(because: name)
+                }
+                let folder = try ExportFolder(at: output, replacing: former)
                 do { try fill(folder, from: root) } catch {
                     folder.remove()
                     throw error
@@ -158,6 +163,51 @@ struct ExportChoice {
         }
     }
 
+    /// Reads the folder that is there. Returns nil if there is none.
+    private func former(at path: String) throws -> FormerExport? {
+        var sizes = Set(copies.map(\.record.stamp.size))
+        if let index = view.index {
+            var cursor = try index.projectionCursor(from: "")
+            while try cursor.next() { if let row = cursor.row { sizes.insert(row.stamp.size) } }
+        }
+        return try FormerExport(
+            at: path, makes: report.format == .bagit ? Set(ExportChoice.tagNames) : [],
+            sizes: sizes, isCancelled: isCancelled)
+    }
+
+    /// Whether a folder has the files of this export, and no others.
+    private func isAlready(in former: FormerExport) -> Bool {
+        let made = report.format == .bagit ? ExportChoice.tagNames.count : 0
+        return former.foreign == nil && former.made.count == made
+            && former.files.count == copies.count
+            && copies.allSatisfy { record, name in
+                former.files[name].map {
+                    $0.sha256 == record.sha256 && $0.isExecutable == record.isExecutable
+                } ?? false
+            }
+    }
+
+    /// Returns a file of the folder that is there whose bytes neither this export nor the tree has.
+    ///
+    /// Returns nil if there is no such file.
+    private func nameThatWouldGetLost(in former: FormerExport) throws -> String? {
+        if let foreign = former.foreign ?? former.made.keys.min() { return foreign }
+        let known = Set(copies.map(\.record.sha256))
+        var lost = former.files.filter { !known.contains($0.value.sha256) }
+        guard !lost.isEmpty else { return nil }
+        let digests = Set(lost.values.map { Array($0.sha256.bytes) })
+        if let index = view.index {
+            var cursor = try index.projectionCursor(from: "")
+            while try cursor.next() {
+                guard let row = cursor.row, digests.contains(Array(row.sha256)) else { continue }
+                let record = try cursor.wholeRecord()
+                guard try hasFile(record) else { continue }
+                lost = lost.filter { $0.value.sha256 != record.sha256 }
+            }
+        }
+        return lost.keys.min()
+    }
+
     private func fill(_ folder: ExportFolder, from root: RootDirectory) throws {
         for (record, name) in copies {
             if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
@@ -168,6 +218,11 @@ struct ExportChoice {
         }
         try folder.promote()
     }
+
+    /// The names of the tag files of a bag.
+    private static let tagNames = [
+        "bagit.txt", "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt",
+    ]
 
     /// The tag files of a BagIt bag and their names (RFC 8493 §2). The list of their digests is
     /// last.
@@ -206,8 +261,15 @@ final class ExportFolder {
     private let content: RootDirectory
     private var folders: FolderCache
 
-    /// Makes the hidden folder. Throws `MirrorError` with `usage` if the path exists already.
-    init(at path: String) throws {
+    private let former: FormerExport?
+    /// Whether the hidden name is that of the former folder now.
+    private var isExchanged = false
+
+    /// Makes the hidden folder.
+    ///
+    /// Throws `MirrorError` with `usage` if anything but the former folder is at the path.
+    init(at path: String, replacing former: FormerExport? = nil) throws {
+        self.former = former
         let hasSlash = path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/")
         let trimmed = hasSlash ? path.prefix(bytes: path.utf8.count - 1) : path
         name = PathText.name(of: trimmed)
@@ -219,7 +281,8 @@ final class ExportFolder {
                 owning: try retrying("open", above) {
                     linux_openat(AT_FDCWD, above, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
                 })
-            if try DirectoryEntry(folder: parent, name: name, path: path).status() != nil {
+            let there = try DirectoryEntry(folder: parent, name: name, path: path).status()
+            if let there, former == nil || there.kind != .folder {
                 throw Errno(number: EEXIST, call: "mkdir", path: path)
             }
             ExportFolder.removeLeftovers(of: name, in: parent, path: above)
@@ -321,16 +384,31 @@ final class ExportFolder {
     }
 
     /// Flushes all files to the disk, and gives the folder its final name.
+    ///
+    /// A former folder of that name is exchanged with the new one, and then removed.
     func promote() throws {
         do throws(Errno) {
             // The descriptor was opened before all writes, so syncfs(2) reports an error of any of
             // them.
             try retrying("syncfs", path) { linux_syncfs(content.descriptor.number) }
-            try hidden.renameToFree(hidden.sibling(name))
+            guard let former else {
+                try hidden.renameToFree(hidden.sibling(name))
+                return try hidden.folder.flush(path: path)
+            }
+            try hidden.exchangeFolders(with: hidden.sibling(name))
+            isExchanged = true
+            // Another program may have changed the folder since it was read.
+            guard (try? former.isUnchanged(hidden)) == true else {
+                try hidden.exchangeFolders(with: hidden.sibling(name))
+                isExchanged = false
+                throw Errno(number: EEXIST, call: "renameat2", path: path)
+            }
             try hidden.folder.flush(path: path)
+            // The next export removes what stays.
+            try? hidden.removeTree()
         } catch { throw ExportFolder.sentence(on: error, path: path) }
     }
 
     /// Removes the hidden folder and its files.
-    func remove() { try? hidden.removeTree() }
+    func remove() { if !isExchanged { try? hidden.removeTree() } }
 }

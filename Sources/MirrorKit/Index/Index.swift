@@ -441,6 +441,13 @@ extension Index {
         }
     }
 
+    /// Gives the row of an unchanged file the stamp that the file has now.
+    func setStamp(_ stamp: FileStamp, of target: Target) throws(MirrorError) {
+        try changingRows { (batch: inout Database) throws(IndexError) in
+            try batch.setStamp(stamp, ofFileAt: target.path)
+        }
+    }
+
     /// Writes the remaining owners of targets after manifests have released them.
     func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
         guard !owners.isEmpty else { return }

@@ -33,6 +33,7 @@ final class Engine: Sendable {
         let settled: Recovery.Settled
         (index, settled) = try Engine.openIndex(of: root)
         if let notice = index.notice { notices.append(notice) }
+        ResolvedFiles(root).sweep(now: SystemClock.now())
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }

@@ -172,6 +172,30 @@ struct ConflictScan {
     private static let longName = 200
     private static let longPath = Target.longestPath - 64
 
+    /// Searches no folder yet.
+    init() {}
+
+    /// Searches the folders of all targets that the index knows, or only that of one target.
+    init(beside name: Target?, in index: Index?) throws {
+        if let name { note(name) }
+        // A copy may have a cut name. The other targets of the folder show to which target it
+        // belongs.
+        let prefix = Array((name.map { $0.folder + "/" } ?? "").utf8)
+        guard let index else { return }
+        var cursor = try index.projectionCursor(from: String(decoding: prefix, as: UTF8.self))
+        while try cursor.next() {
+            guard let row = cursor.row else {
+                // Reading the whole record throws an error that names the damage.
+                _ = try cursor.wholeRecord()
+                continue
+            }
+            guard row.path.starts(with: prefix) else { break }
+            let isDeeper =
+                name != nil && row.path.dropFirst(prefix.count).contains(UInt8(ascii: "/"))
+            if !isDeeper { note(row.path) }
+        }
+    }
+
     /// Adds the folder of a target to the folders that are searched.
     mutating func note(_ target: Target) {
         var path = target.path
@@ -193,11 +217,16 @@ struct ConflictScan {
     }
 
     /// The existing conflict copies, in the order of their paths' bytes. Throws `MirrorError`.
-    func copies(in view: TreeView, _ wanted: Wanted? = nil) throws -> [ConflictCopy] {
+    ///
+    /// - Parameter place: the path below the root in which the folders are searched, with a slash
+    ///   at its end. By default it is the root.
+    func copies(
+        in view: TreeView, _ wanted: Wanted? = nil, beneath place: String = ""
+    ) throws -> [ConflictCopy] {
         guard let root = view.root else { return [] }
         var copies: [ConflictCopy] = []
         for folder in folders {
-            guard let open = try? root.openFolder(folder),
+            guard let open = try? root.openFolder(place + folder),
                 let names = try? open.names(path: folder, containing: ConflictCopy.mark)
             else { continue }
             for name in names where ConflictCopy.mayBe(name) {

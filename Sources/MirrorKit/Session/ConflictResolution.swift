@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// Ends a conflict: the conflict copy gets its target back, or is removed.
+/// Ends a conflict: one of its two files stays at the target, the other leaves the tree.
 ///
-/// A copy that gets its target back counts as edited. mirror keeps the edited file while the
-/// manifest wants the version that is at the target now.
+/// A conflict copy that gets its target back counts as edited. mirror keeps the edited file while
+/// the manifest wants the version that it knows. The file that leaves is kept as one of
+/// `ResolvedFiles`. As long as it is there, the same call with the other side exchanges both.
 package struct ConflictResolution: Sendable {
     private let name: Target
     private let side: ConflictSide
@@ -30,8 +31,7 @@ package struct ConflictResolution: Sendable {
         try await session.engine.requireSoundIndex()
         return try await session.engine.using(waitingSeconds: wait) { engine in
             try await Offload.run {
-                let ending = try ResolveReport.decide(
-                    name, keeping: side, among: try copies(in: engine), root: session.root)
+                let (ending, isChange) = try decide(in: engine)
                 let files =
                     [ending.target]
                     + ([ending.restored].compactMap(\.self) + ending.removed).map(\.copy)
@@ -43,34 +43,52 @@ package struct ConflictResolution: Sendable {
                     }
                     held.append(file)
                 }
-                try carryOut(ending, in: engine)
-                return ending
+                return try carryOut(ending, isChange, in: engine)
             }
         }
     }
 
-    /// The conflict copies in the folder of the target.
-    private func copies(in engine: Engine) throws -> [ConflictCopy] {
-        var scan = ConflictScan()
-        scan.note(name)
-        // A copy may have a cut name. The other targets of the folder show to which target it
-        // belongs.
-        let prefix = Array((name.folder + "/").utf8)
-        var cursor = try engine.index.projectionCursor(from: name.folder + "/")
-        while try cursor.next(), let row = cursor.row, row.path.starts(with: prefix) {
-            let rest = row.path.dropFirst(prefix.count)
-            if !rest.contains(UInt8(ascii: "/")) { scan.note(try cursor.rowTarget()) }
+    /// Decides how the conflict ends, or how the choice changes for a conflict that was ended.
+    private func decide(
+        in engine: Engine
+    ) throws -> (ending: ResolveReport, isChange: Bool) {
+        let view = TreeView(root: engine.root, index: engine.index)
+        let scan = try ConflictScan(beside: name, in: engine.index)
+        let copies = try scan.copies(in: view)
+        let isMeant = { (copy: ConflictCopy) in copy.copy == name || copy.target == name }
+        let kept =
+            copies.contains(where: isMeant)
+            ? []
+            : try scan.copies(in: view, beneath: ResolvedFiles.folder(of: side)).filter(isMeant)
+        var ending = try ResolveReport.decide(
+            name, keeping: side, among: kept.isEmpty ? copies : kept, root: engine.root.path)
+        if !kept.isEmpty, side == .theirs {
+            // The names begin with the same text and have the time, so the last is the newest.
+            (ending.restored, ending.removed) = (ending.removed.last, [])
         }
-        return try scan.copies(in: TreeView(root: engine.root, index: engine.index))
+        return (ending, !kept.isEmpty)
     }
 
-    private func carryOut(_ ending: ResolveReport, in engine: Engine) throws {
+    private func carryOut(
+        _ decided: ResolveReport, _ isChange: Bool, in engine: Engine
+    ) throws -> ResolveReport {
+        var ending = decided
         var folders = FolderCache(engine.root)
+        let resolved = ResolvedFiles(engine.root)
         do {
             let entry = try folders.entry(ending.target.path)
             let there = try entry.status()
             if let copy = ending.restored {
-                try restore(entry.sibling(copy.copy.name), to: entry, there, ending, in: engine)
+                let restored =
+                    isChange
+                    ? try resolved.entry(of: copy.copy, side)
+                    : entry.sibling(copy.copy.name)
+                if try restore(restored, to: entry, there, ending, in: engine) {
+                    ending.setAside +=
+                        try resolved.keep(restored, as: copy.copy, side.other)
+                        .map { [$0] } ?? []
+                }
+                if side == .theirs { try note(entry, ending.target, in: engine) }
             } else {
                 guard there?.isFile == true else {
                     throw MirrorError(
@@ -78,30 +96,58 @@ package struct ConflictResolution: Sendable {
                         "\(ending.target): mirror's version is not there, so its copy was kept.",
                         target: ending.target, remedy: Remedy(.syncFirst))
                 }
-                for copy in ending.removed { try entry.sibling(copy.copy.name).unlink() }
+                for copy in ending.removed {
+                    ending.setAside +=
+                        try resolved.keep(
+                            entry.sibling(copy.copy.name), as: copy.copy, side.other
+                        ).map { [$0] } ?? []
+                }
             }
             try entry.folder.flush(path: ending.target.folder)
         } catch let error as Errno { throw MirrorError(error, target: ending.target) }
+        return ending
     }
 
-    /// Gives a copy the target's name. Removes the file there only if mirror put it there.
+    /// Gives a file the target's name. Returns whether it has the name of the file that was there.
+    ///
+    /// A file that was changed gives way only to a version of mirror's, and is kept.
     private func restore(
         _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
         _ ending: ResolveReport, in engine: Engine
-    ) throws {
-        guard let there else { return try copy.renameToFree(entry) }
-        guard try isOurs(entry, there, ending.target, in: engine)
-        else { throw bothChanged(ending.target) }
+    ) throws -> Bool {
+        guard let there else {
+            try copy.renameToFree(entry)
+            return false
+        }
+        switch (side, try isOurs(entry, there, ending.target, in: engine)) {
+        case (.mine, false): throw bothChanged(ending.target)
+        case (.theirs, true):
+            throw MirrorError(
+                .usage, "\(ending.target): the manifest's version is there already.",
+                target: ending.target)
+        case (.theirs, false) where !there.isFile:
+            throw MirrorError(
+                .obstructed, "\(ending.target): something that is no file is there.",
+                target: ending.target)
+        case (.mine, true), (.theirs, false): break
+        }
         do throws(Errno) { try copy.exchange(with: entry) } catch {
-            guard error.isUnsupportedRename else { throw error }
-            return try copy.replace(entry)
+            guard error.isUnsupportedRename, side == .mine else { throw error }
+            try copy.replace(entry)
+            return false
         }
         // Another program may have changed or replaced the file after it was checked.
-        guard let out = try copy.status() else { return }
-        guard out.stamp.inode == there.stamp.inode, out.stamp.size == there.stamp.size,
-            out.stamp.modified == there.stamp.modified
+        guard let out = try copy.status() else { return false }
+        guard out.stamp.isSameVersion(as: there.stamp) || side == .theirs
         else { throw bothChanged(ending.target) }
-        try copy.unlink()
+        return true
+    }
+
+    /// Notes that the file at a target is the version of its row again, if its bytes are.
+    private func note(_ entry: DirectoryEntry, _ target: Target, in engine: Engine) throws {
+        guard let there = try entry.status(), try isOurs(entry, there, target, in: engine)
+        else { return }
+        try engine.index.setStamp(there.stamp, of: target)
     }
 
     private func isOurs(

@@ -517,9 +517,13 @@ extension TransportFailure {
     }
 
     /// The failure of a request whose server asked for a client certificate. mirror has none.
-    static let certificateWanted = TransportFailure(
-        .tlsFailed, "the server wants a client certificate, and none was given", isPassing: false,
-        wasSent: false)
+    static let certificateWanted: TransportFailure = {
+        var failure = TransportFailure(
+            .tlsFailed, "the server wants a client certificate, and none was given",
+            isPassing: false, wasSent: false)
+        failure.wantsCertificate = true
+        return failure
+    }()
 
     /// The text that is reported for a failure.
     static func cause(of kind: FailureCode, detail: String, reason: String) -> String {

@@ -136,7 +136,7 @@ final class HeadProbe {
 
     private func failure(of end: WireEnd) -> ResponseError {
         if case .refused(let refusal) = end.active.finding { return refusal }
-        if let failure = end.failure { return ResponseError(failure.code, failure.cause) }
+        if let failure = end.failure { return ResponseError(failure) }
         return ResponseError(.malformedResponse, "the server answered nothing")
     }
 
@@ -148,6 +148,7 @@ final class HeadProbe {
         var error = MirrorError(refusal.code, "\(url): \(refusal.cause).")
         error.source = url.description
         error.status = refusal.status
+        error.remedy = refusal.remedy(at: url)
         reports[question.number].error = error
     }
 

@@ -10,7 +10,8 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
             aria2, sums and metalink are lists of all files that the manifests want, with what the \
             manifests and the tree know of them; npm-cache is a script that adds packages to npm's \
             cache. wheelhouse, bazel-distdir and bagit are folders with copies of files, verified, \
-            which appear whole or not at all and replace nothing. Nothing is fetched.
+            which appear whole or not at all. A folder that is there is replaced only if the tree \
+            has all its files. Nothing is fetched.
 
             EXAMPLES:
               mirror export --as sums -o Documents.sha256

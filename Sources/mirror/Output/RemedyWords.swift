@@ -25,6 +25,7 @@ extension Remedy {
         case .nameIndex: "Name the index with --index URL."
         case .nameFormat:
             subject.isEmpty ? "Insist with --from FORMAT." : "Insist with --from \(subject)."
+        case .giveCertificate: "Give one with --cert \(subject)=FILE."
         case .get: "To fetch the file itself: mirror get URL."
         case .leaveOut: "Leave them out with --lossy."
         default: ""

@@ -67,6 +67,7 @@ struct RunOutput {
             if Console.output.isTerminal, let saved = end.summary.saved {
                 Console.output.line(saved)
             }
+            if let next = end.summary.wayOutOfConflicts { Console.output.line(next) }
         }
         if let line = lastLine(of: end) { Console.error.wrappedLine(line) }
         operations?.note(end.event)
@@ -339,6 +340,7 @@ struct RunOutput {
         if let target = report.paused(in: event) { terminal.hold(target) }
         terminal.roomAdvice = terminal.roomAdvice ?? report.roomAdvice(in: event)
         if held.keep(event) {
+            if let line = report.line(adopted: terminal.adopted) { Console.output.line(line) }
             let more = terminal.failed - RunOutput.mostFailures
             if more > 0, !isLive {
                 Console.error.line("and \(more) more failed; --json names them all")
@@ -349,6 +351,10 @@ struct RunOutput {
             terminal.failed += 1
             held.note(told: failed.error)
             if !isLive, terminal.failed > RunOutput.mostFailures { return }
+        }
+        if report.counts(event) {
+            terminal.adopted += 1
+            return
         }
         if terminal.absorbs(event) { return }
         if let line = report.line(for: event) {

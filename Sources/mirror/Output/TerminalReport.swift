@@ -11,10 +11,10 @@ struct TerminalReport {
     let groupsFailures: Bool
     /// Whether many successful files are counted instead of listed.
     let countsSuccess: Bool
-    /// `failed`: how many resources have failed.
+    /// `failed`, `adopted`: how many resources have failed, and how many were only adopted.
     ///
     /// `deferrals`: the reasons for deferral that were printed.
-    var failed = 0
+    var (failed, adopted) = (0, 0)
     var deferrals: Set<String> = []
     /// What helps against a lack of room on the disk, if a file met one.
     var roomAdvice: String?
@@ -124,6 +124,16 @@ extension Summary {
     }
 }
 
+extension Summary {
+    /// A line with the commands that end the conflicts of the run. `nil` means that there are none.
+    var wayOutOfConflicts: String? {
+        let count = self[.conflict]
+        guard count > 0 else { return nil }
+        return
+            "\(Counted(count, "conflict")): mirror resolve lists \(Counted.verb(count, "it", "them")), mirror resolve TARGET --keep mine|theirs ends \(Counted.verb(count, "it", "one"))."
+    }
+}
+
 // Groups the failures of a run by their causes, for the end of its report.
 
 extension FailureCauses {
@@ -186,7 +196,7 @@ extension FailureCauses.Group {
 
 extension String {
     /// The text as a word of a shell's command: quoted where it has to be.
-    fileprivate var shellWord: String {
+    var shellWord: String {
         let isPlain = unicodeScalars.allSatisfy {
             $0.properties.isAlphabetic || ("0"..."9").contains($0)
                 || "/._-+@:,".unicodeScalars.contains($0)

@@ -32,6 +32,21 @@ struct TextReport {
         }
     }
 
+    /// Whether a file is only counted, because mirror found it as it should be and now knows it.
+    func counts(_ event: Event) -> Bool {
+        guard case .done(let done) = event.body else { return false }
+        return done.outcome == .adopted && !isVerbose
+    }
+
+    /// Returns the line for the files that were only counted.
+    ///
+    /// Returns nil if there are none, and in a quiet report.
+    func line(adopted count: Int) -> String? {
+        guard count > 0, !isQuiet else { return nil }
+        return style.outcome(.adopted) + Counted(count, "file").description
+            + style.faint("  (there already; -v names them)")
+    }
+
     /// Returns in a few words why a transfer was deferred.
     ///
     /// Returns nil for other events, for a paused file, and in a quiet report.

@@ -57,19 +57,87 @@ import Testing
         #expect(stage.ground.root.read("Documents/one.bin") == Self.one)
     }
 
-    @Test(arguments: ["bag", "bag/", "file", "dangling"])
-    func nothingThatIsThereIsReplaced(_ name: String) async throws {
+    @Test(arguments: ["bag", "bag/", "file", "dangling", "link", "link/"])
+    func nothingElseThatIsThereIsReplaced(_ name: String) async throws {
         let stage = try await stage()
         defer { stage.end() }
         let folder = stage.ground.folder
         try folder.write("bag/mine", [1])
         try folder.write("file", [1])
         symlink("nowhere", folder.full("dangling"))
+        try folder.write("linked/one.bin", Self.one)
+        symlink("linked", folder.full("link"))
         let before = folder.entries().map(\.name)
         let refused = try await stage.export("bagit", to: name)
         #expect(refused.ending == .exited(64))
-        #expect(refused.errors.contains("it is there already, and an export replaces nothing."))
+        #expect(
+            refused.errors.contains("it is there already, and an export replaces"), "\(refused)")
         #expect(folder.entries().map(\.name) == before)
+    }
+
+    /// The names, the bytes, and whether the folder itself is another one.
+    private func look(_ stage: SyncedStage, _ name: String) -> (files: [String], inode: UInt) {
+        var status = stat()
+        stat(stage.ground.folder.full(name), &status)
+        let entries = Folder(stage.ground.folder.full(name)).entries().filter { !$0.isFolder }
+        let files = entries.map { entry in
+            entry.name + " "
+                + Checksum.sha256(stage.ground.folder.read("\(name)/\(entry.name)") ?? [])
+        }
+        return (files, UInt(status.st_ino))
+    }
+
+    @Test(arguments: ["bagit", "bazel-distdir"])
+    func theSameExportTwiceIsTheSameFolder(_ format: String) async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let first = try await stage.export(format, to: "out")
+        #expect(first.ending == .exited(0), "\(first)")
+        let before = look(stage, "out")
+        #expect(before.files.count >= 2)
+        for name in ["out", "out/"] {
+            let second = try await stage.export(format, to: name)
+            #expect(second.ending == .exited(0), "\(second)")
+            let after = look(stage, "out")
+            #expect(after.files == before.files)
+            #expect(after.inode == before.inode)
+        }
+        let left = stage.ground.folder.entries().map(\.name).filter { $0.contains(".mirror-") }
+        #expect(left == [])
+    }
+
+    @Test func aFolderOfTheTreesFilesIsReplaced() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let folder = stage.ground.folder
+        try folder.makeFolders(above: "dist/x")
+        #expect(try await stage.export("bazel-distdir", to: "dist").ending == .exited(0))
+        #expect(look(stage, "dist").files.count == 2)
+        // The manifest no longer names two.bin, and the tree still has it.
+        try await stage.sync([stage.entry("Documents/one.bin", Self.one, url: "one.bin")])
+        let second = try await stage.export("bazel-distdir", to: "dist")
+        #expect(second.ending == .exited(0), "\(second)")
+        #expect(Folder(folder.full("dist")).entries().map(\.name) == ["one.bin"])
+        #expect(!folder.entries().map(\.name).contains { $0.contains(".mirror-") })
+    }
+
+    /// The last copy of a file's bytes is not the export's to remove.
+    @Test(arguments: [("one.bin", 3000), ("mine.bin", 3000), ("mine", 3)])
+    func aFolderWithOtherBytesStays(_ name: String, _ size: Int) async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        #expect(try await stage.export("bazel-distdir", to: "dist").ending == .exited(0))
+        try stage.ground.folder.write("dist/\(name)", TestBytes.make(size, seed: 9))
+        let before = look(stage, "dist")
+        let refused = try await stage.export("bazel-distdir", to: "dist")
+        #expect(refused.ending == .exited(64), "\(refused)")
+        #expect(
+            refused.errors.contains(
+                "an export replaces only files that the tree has: \(name) is none of them."),
+            "\(refused)")
+        let after = look(stage, "dist")
+        #expect(after.files == before.files)
+        #expect(after.inode == before.inode)
     }
 
     /// strace kills the program at the rename that would give the folder its name.

@@ -139,5 +139,7 @@ struct OddOriginTests {
         #expect(error.code == .tlsFailed)
         #expect(error.message.contains("the server wants a client certificate"), "\(error.message)")
         #expect(!error.isRetryable)
+        #expect(error.remedy?.kind == .giveCertificate)
+        #expect(origin.url(.ended, "a").hasPrefix(error.remedy?.subject ?? "none"))
     }
 }

@@ -40,6 +40,8 @@ struct ResponseError: Sendable, Hashable, Error {
     var actual: String?
     /// Whether the error may pass, because the network may cause it with a page that wants a login.
     var mayHeal = false
+    /// Whether the server asked for a client certificate that it did not get.
+    var wantsCertificate = false
 
     /// Takes a code and a cause.
     init(
@@ -51,6 +53,16 @@ struct ResponseError: Sendable, Hashable, Error {
         self.status = status
         self.expected = expected
         self.actual = actual
+    }
+
+    /// Returns what helps against a refusal of a URL, where that is a value and no sentence.
+    ///
+    /// nginx answers 400 to a client without a certificate.
+    func remedy(at url: SourceURL) -> Remedy? {
+        let mayWantCertificate =
+            wantsCertificate || status.map(StatusCode.mayWantCertificate) == true
+        guard mayWantCertificate, url.scheme == .https else { return nil }
+        return Remedy(.giveCertificate, url.origin.description)
     }
 }
 

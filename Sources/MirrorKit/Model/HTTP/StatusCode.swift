@@ -31,6 +31,9 @@ enum StatusCode {
     /// mirror then runs fewer transfers at once there, and opens no further connections for a file.
     static func isOverload(_ status: Int) -> Bool { status == 429 || status == 503 }
 
+    /// Whether a server may answer with this code because it got no client certificate.
+    static func mayWantCertificate(_ status: Int) -> Bool { status == 400 }
+
     /// Returns what helps against a refused request, as sentences that follow the error's own.
     static func advice(_ status: Int) -> String {
         switch status {

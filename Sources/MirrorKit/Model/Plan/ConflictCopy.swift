@@ -80,18 +80,25 @@ package enum ConflictSide: String, Sendable, Hashable, CaseIterable {
     case mine
     /// The version that mirror brought.
     case theirs
+
+    /// The other of the two.
+    package var other: ConflictSide { self == .mine ? .theirs : .mine }
 }
 
-/// How a conflict ends: which copies are removed, and which copy takes the target's place.
+/// How a conflict ends: which file takes the target's place, and which leave the tree.
 package struct ResolveReport: Sendable, Hashable {
     /// The root's path.
     package var root: String
     /// The target.
     package var target: Target
+    /// Which of the files stays.
+    package var kept: ConflictSide
     /// The copy that gets the target's name. `nil` means that the target's file stays.
     package var restored: ConflictCopy?
-    /// The copies that are removed.
+    /// The copies that leave the tree.
     package var removed: [ConflictCopy] = []
+    /// The paths below the root at which the files that left the tree are kept for a while.
+    package var setAside: [String] = []
 
     /// Decides how a conflict ends; `name` is the target, or one of its copies.
     ///
@@ -101,20 +108,11 @@ package struct ResolveReport: Sendable, Hashable {
     static func decide(
         _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy], root: String
     ) throws(MirrorError) -> ResolveReport {
-        let meant = copies.filter { $0.copy == name }
-        let chosen = meant.isEmpty ? copies.filter { $0.target == name } : meant
-        guard let first = chosen.first else {
-            let nearest = NearestName.suggestion(
-                for: name.path, among: copies.map(\.target.path), longest: 3072)
-            let hint =
-                copies.first { $0.target.path == nearest }.map { "Did you mean \($0.target)?" }
-                ?? "mirror status lists those that are."
-            throw MirrorError(.usage, "\(name): there is no conflict copy of it. \(hint)")
-        }
+        let (chosen, target) = try choose(name, among: copies)
         if side == .theirs {
-            return ResolveReport(root: root, target: first.target, removed: chosen)
+            return ResolveReport(root: root, target: target, kept: side, removed: chosen)
         }
-        guard first.target.area == .documents else {
+        guard target.area == .documents else {
             throw MirrorError(
                 .usage,
                 "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up.",
@@ -127,7 +125,24 @@ package struct ResolveReport: Sendable, Hashable {
                 "\(name): there are \(chosen.count) conflict copies, and one can take its place. Name the one to keep: \(names)."
             )
         }
-        return ResolveReport(root: root, target: first.target, restored: first)
+        return ResolveReport(root: root, target: target, kept: side, restored: chosen.first)
+    }
+
+    /// Returns the copies that a name means, and their target.
+    ///
+    /// Throws `MirrorError` with `usage` if there is no copy.
+    static func choose(
+        _ name: Target, among copies: [ConflictCopy]
+    ) throws(MirrorError) -> (copies: [ConflictCopy], target: Target) {
+        let meant = copies.filter { $0.copy == name }
+        let chosen = meant.isEmpty ? copies.filter { $0.target == name } : meant
+        if let first = chosen.first { return (chosen, first.target) }
+        let nearest = NearestName.suggestion(
+            for: name.path, among: copies.map(\.target.path), longest: 3072)
+        let hint =
+            copies.first { $0.target.path == nearest }.map { "Did you mean \($0.target)?" }
+            ?? "mirror resolve lists those that are."
+        throw MirrorError(.usage, "\(name): there is no conflict copy of it. \(hint)")
     }
 
     /// Writes the report as one JSON document.
@@ -136,9 +151,10 @@ package struct ResolveReport: Sendable, Hashable {
             json.member("v", 1)
             json.member("root", root)
             json.member("path", target.path)
-            json.member("kept", (restored == nil ? ConflictSide.theirs : .mine).rawValue)
+            json.member("kept", kept.rawValue)
             json.member("restored", restored?.copy.path)
             json.array("removed", removed) { copy, json in json.string(copy.copy.path) }
+            json.member("setAside", setAside)
         }
     }
 }

@@ -276,7 +276,8 @@ public struct Remedy: Sendable, Hashable {
         public static let nameIndex = Kind(rawValue: "name-index")
         /// Say which format a list has; the subject is the likeliest one, or empty.
         public static let nameFormat = Kind(rawValue: "name-format")
-
+        /// Give the server a client certificate. The subject is the server's origin.
+        public static let giveCertificate = Kind(rawValue: "give-certificate")
         /// Fetch the file of a URL, which is no manifest.
         public static let get = Kind(rawValue: "get")
         /// Leave out what an export cannot hold.
@@ -286,7 +287,7 @@ public struct Remedy: Sendable, Hashable {
         static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
             .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
-            .nameBase, .nameIndex, .nameFormat, .get, .leaveOut,
+            .nameBase, .nameIndex, .nameFormat, .giveCertificate, .get, .leaveOut,
         ]
     }
 }

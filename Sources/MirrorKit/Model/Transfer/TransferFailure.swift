@@ -18,6 +18,8 @@ struct TransportFailure: Sendable, Hashable, Error {
     var isMisplaced = false
     /// Whether the connection broke because of an error in HTTP/2.
     var isOfHTTP2 = false
+    /// Whether the server asked for a client certificate that it did not get.
+    var wantsCertificate = false
 
     /// Takes the kind and the cause.
     init(
@@ -65,6 +67,12 @@ struct TransportFailure: Sendable, Hashable, Error {
 
 /// The reasons for which a transfer refuses bytes or a source, beyond what one response says.
 extension ResponseError {
+    /// No whole response came.
+    init(_ failure: TransportFailure) {
+        self.init(failure.code, failure.cause)
+        wantsCertificate = failure.wantsCertificate
+    }
+
     /// A host asked to be left alone for longer than a transfer waits, so no request was made.
     static func heldOff(seconds: Int64, _ policy: TransferPolicy) -> ResponseError {
         ResponseError(
@@ -84,10 +92,11 @@ extension ResponseError {
     /// A host gave no answer in all of its tries.
     static func hostIsDown(_ host: String, _ outage: Outage) -> ResponseError {
         let tries = outage.tries == 1 ? "a try" : "\(outage.tries) tries"
-        return ResponseError(
-            outage.failure.code,
+        var error = ResponseError(outage.failure)
+        error.cause =
             "\(host) gave no answer in \(tries), and is not asked any more in this run: "
-                + outage.failure.cause)
+            + outage.failure.cause
+        return error
     }
 
     /// A response has more bytes than `limit`.

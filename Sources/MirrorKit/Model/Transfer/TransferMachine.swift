@@ -297,7 +297,7 @@ extension TransferMachine {
             return action
         }
         if let check = checkOfAll(length: length) { return check }
-        let refusal = ResponseError(failure.code, failure.cause)
+        let refusal = ResponseError(failure)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
@@ -322,7 +322,7 @@ extension TransferMachine {
     /// - Parameter wait: the time until the host is tried again, in milliseconds.
     mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
         bytes.breakOff()
-        let refusal = ResponseError(failure.code, failure.cause)
+        let refusal = ResponseError(failure)
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
         }

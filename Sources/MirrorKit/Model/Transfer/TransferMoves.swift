@@ -13,9 +13,12 @@ extension TransferMachine {
         bytes.part.map { $0.length == knownTotal && $0.isPinned(by: file) } ?? false
     }
 
-    /// Returns the error of a refusal by the current source, without advice.
+    /// Returns the error of a refusal by the current source, without advice in its message.
     func failure(_ refusal: ResponseError, isRetryable: Bool? = nil) -> MirrorError {
-        sources.error(refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
+        var error = sources.error(
+            refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
+        error.remedy = refusal.remedy(at: asking.plan.url)
+        return error
     }
 
     /// Notes the part's length. Returns whether the part grew enough to count retries from 0 again.
