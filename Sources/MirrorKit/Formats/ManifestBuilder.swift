@@ -25,6 +25,15 @@ final class ManifestBuilder {
 
     var log: DiagnosticLog { check.log }
 
+    /// Warns of a base that is meant as a folder and ends in no slash (RFC 3986 §5.2.3).
+    private func noteLackingSlash(of base: SourceURL, at place: TextPosition) {
+        guard let name = base.lastSegment, !name.utf8.contains(UInt8(ascii: ".")) else { return }
+        log.warning(
+            at: place,
+            "base: relative URLs replace its last name \(Quoted(name)); if that is a folder, write a slash behind it"
+        )
+    }
+
     /// Returns a builder for a second reading, with the base and the defaults of the first.
     ///
     /// The log is cleared, because the second reading finds the same errors.
@@ -58,7 +67,10 @@ final class ManifestBuilder {
         case .base:
             guard let text = check.text(value, "base", at: place) else { return }
             let base = check.url(text, "base", relativeTo: check.origin.ownURL, at: place)
-            if let base { resourceBuilder.base = base }
+            guard let base else { return }
+            // The second reading of a manifest begins with the base of the first.
+            if base != resourceBuilder.base { noteLackingSlash(of: base, at: place) }
+            resourceBuilder.base = base
         case .atomic: isAtomic = check.boolean(value, "atomic", at: place)
         case .defaults, .resources: check.wrongKind(value, key.rawValue, at: place)
         }
