@@ -113,7 +113,7 @@ extension ReportPage {
         .figures{grid-template-columns:1fr 1fr}
         .figures div:nth-child(odd){padding-left:0;border-left:0}
         .figures div:nth-child(n+3){border-top:1px solid var(--line)}
-        .figures dd{font-size:1.25rem}
+        .figures dd{font-size:1.125rem}
         .pair{grid-template-columns:1fr}
         .cards thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
         .cards,.cards caption,.cards tbody,.cards tr,.cards th,.cards td{display:block;width:auto}
