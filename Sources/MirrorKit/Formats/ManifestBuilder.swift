@@ -68,8 +68,7 @@ final class ManifestBuilder {
             guard let text = check.text(value, "base", at: place) else { return }
             let base = check.url(text, "base", relativeTo: check.origin.ownURL, at: place)
             guard let base else { return }
-            // The second reading of a manifest begins with the base of the first.
-            if base != resourceBuilder.base { noteLackingSlash(of: base, at: place) }
+            noteLackingSlash(of: base, at: place)
             resourceBuilder.base = base
         case .atomic: isAtomic = check.boolean(value, "atomic", at: place)
         case .defaults, .resources: check.wrongKind(value, key.rawValue, at: place)

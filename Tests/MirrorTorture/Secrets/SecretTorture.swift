@@ -13,6 +13,13 @@ enum SecretTorture: TortureClass {
         for story in SecretCase.all.spread(trials) {
             tally.count(story.title, try stage.wrong(in: story))
         }
+        if BuiltProgram.exists(Nginx.program) {
+            let certificates = try CertificateCases(program: program)
+            defer { certificates.end() }
+            try certificates.count(in: &tally)
+        } else {
+            tally.notes.append("client certificates were not tried: nginx is not here")
+        }
         tally.notes.append(
             "\(Secret.allCases.count) kinds of secrets; output of 8 verbs, files, argument lists")
         return tally
