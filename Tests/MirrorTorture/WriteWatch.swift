@@ -53,10 +53,21 @@ public struct WriteWatch {
     /// Those of the changes that are not below a root, or below it only by way of a link.
     public static func strays(_ changes: [Change], root: String, links: [String]) -> [String] {
         changes.filter { change in
-            if change.place == "/dev/null" || Sanitizers.isOwn(change.place) { return false }
+            if change.place == "/dev/null" || Sanitizers.isOwn(change.place)
+                || isControlFolder(change.place)
+            {
+                return false
+            }
             guard change.place == root || change.place.hasPrefix(root + "/") else { return true }
             return !change.isFinal && links.contains { change.place.hasPrefix($0 + "/") }
         }.map { "\($0.call) \($0.place)" }
+    }
+
+    /// Whether a place is the folder of the sockets by which runs are steered, or in it.
+    private static func isControlFolder(_ place: String) -> Bool {
+        let folder = "/mirror-\(geteuid())"
+        let above = ["/tmp"] + [getenv("TMPDIR").map { String(cString: $0) }].compactMap(\.self)
+        return above.contains { place == $0 + folder || place.hasPrefix($0 + folder + "/") }
     }
 
     /// The calls that change what paths lead to: which arguments are a folder and a name in it.

@@ -91,6 +91,9 @@ extension JobsCommand {
             guard let event = Event(line: line) else { continue }
             LiveDisplay.shared.apply(event)
             if report.absorbs(event) { continue }
+            if case .failed(let failed) = event.body {
+                Console.error.line("failed  \(failed.error.sentence.printable)")
+            }
             if case .done(let done) = event.body,
                 ![.kept, .notModified, .deferred].contains(done.outcome)
             {

@@ -52,7 +52,7 @@ struct TerminalReport {
 
     /// The failures, the advice and the paused files, at the end of the run.
     func end(_ style: TextStyle) -> [String] {
-        var lines = failures.lines(style)
+        var lines = failures.lines(style, besides: shown)
         if let first = offline.first {
             let what =
                 offline.count == 1
@@ -140,19 +140,25 @@ extension FailureCauses {
     /// Adds a failure.
     ///
     /// Returns its cause.
+    @discardableResult
     mutating func add(_ failed: Event.Failed) -> Cause {
         add(failed.error, of: failed.target, isOptional: failed.isOptional)
     }
 
     /// Returns a block of lines for each cause, in the order in which the causes first came.
-    func lines(_ style: TextStyle) -> [String] {
+    ///
+    /// - Parameter shown: the causes whose first failure had a line when it happened.
+    func lines(_ style: TextStyle, besides shown: Set<Cause> = []) -> [String] {
         groups.flatMap { group -> [String] in
             let isOptional = group.cause.isOptional
             let label = style.label(
                 isOptional ? "optional" : "failed", isOptional ? .warning : .failure)
             let indentation = String(repeating: " ", count: 14)
-            // The line came when it happened.
-            if group.count == 1 { return group.help.map { indentation + style.faint($0) } }
+            if group.count == 1 {
+                let line = label + group.error.sentence.printable
+                return (shown.contains(group.cause) ? [] : [line])
+                    + group.help.map { indentation + style.faint($0) }
+            }
             var lines = [label + "\(group.count) files: \(group.cause.words)"]
             lines += group.targets.map { indentation + $0.path.printable }
             if group.more > 0 { lines.append(indentation + "and \(group.more) more") }
