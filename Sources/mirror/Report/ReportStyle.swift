@@ -56,7 +56,7 @@ extension ReportPage {
         tbody th{font-weight:400}
         .shares th,thead th{overflow-wrap:normal}
         .num{text-align:right;white-space:nowrap}
-        @media (min-width:24rem){time{white-space:nowrap}}
+        @media (min-width:27rem){time{white-space:nowrap}}
         th.num,td.num{padding-right:1.75rem}
         td small,th small{display:block;font-size:.8125rem;color:var(--faint)}
         .track{display:block;height:.5rem;min-width:3.5rem;border-radius:.25rem;background:var(--track);overflow:hidden}
