@@ -166,6 +166,12 @@ struct ManifestMemory: Sendable {
     ///
     /// The call makes no request and does not wait for a pipe's writer.
     func known() -> Manifest? {
+        var manifest = text()
+        manifest?.selection = record.selection
+        return manifest
+    }
+
+    private func text() -> Manifest? {
         if let path = found, FileStatus.stamp(following: path) != nil,
             let read = try? ManifestLoader.readFile(at: path, hint: record.hint),
             read.decoded.manifest.owner == record.name, read.decoded.parts.isEmpty

@@ -9,9 +9,11 @@ final class OwnerBook: Sendable {
     private let manifests: [Manifest]
     private let given: [String: Int]
     private let memories: [String: ManifestMemory]
-    /// The manifests that the book has read, with the order of their targets. `nil` if one is
-    /// unreadable.
-    private let read = Mutex<[String: (manifest: Manifest, order: PathOrder)?]>([:])
+    /// The manifests that the book has read, with the order of their targets, and what their
+    /// selections leave out. `nil` if one is unreadable.
+    private let read = Mutex<
+        [String: (manifest: Manifest, order: PathOrder, leftOut: PositionSet)?]
+    >([:])
 
     init(_ manifests: [Manifest], view: TreeView) throws {
         self.manifests = manifests
@@ -35,7 +37,7 @@ final class OwnerBook: Sendable {
 
     /// The resource with which an owner names a target, and the place of its declaration.
     ///
-    /// Returns nil if the owner does not name the target.
+    /// Returns nil if the owner does not name the target, or if its selection leaves it out.
     func claim(
         of name: String, on target: Target
     ) -> (
@@ -45,12 +47,15 @@ final class OwnerBook: Sendable {
         let targets = read.withLock { read in
             if let known = read[name] { return known }
             let manifest = given[name].map { manifests[$0] } ?? memories[name]?.known()
-            let targets = manifest.map { ($0, $0.resources.sortedOrder) }
+            let targets = manifest.map {
+                ($0, $0.resources.sortedOrder, $0.selection.leftOut(of: $0.resources))
+            }
             read[name] = .some(targets)
             return targets
         }
-        guard let (manifest, order) = targets,
-            let position = manifest.resources.position(of: target, in: order)
+        guard let (manifest, order, leftOut) = targets,
+            let position = manifest.resources.position(of: target, in: order),
+            !leftOut.contains(position)
         else { return nil }
         return (
             manifest.resources[position], manifest.claim(at: position), given[name] != nil,
