@@ -42,7 +42,7 @@ import Testing
         _ names: [String], platform: String? = nil, python: String? = nil
     ) throws -> [String] {
         let target = try #require(try WheelTarget(platform: platform, python: python))
-        let leftOut = target.leftOut(of: try table(names)).files
+        let leftOut = target.leftOut(of: try table(names))
         return names.indices.filter { !leftOut.contains($0) }.map { names[$0] }
     }
 
@@ -71,7 +71,18 @@ import Testing
         #expect(try chosen(numpy, platform: "win32", python: "3.12") == ["numpy-2.0.tar.gz"])
         #expect(try chosen(numpy, platform: "win_amd64", python: "3.9") == ["numpy-2.0.tar.gz"])
         let target = try #require(try WheelTarget(platform: "win32", python: "3.12"))
-        #expect(target.leftOut(of: try table(numpy.dropLast())).unfit == ["numpy 2.0"])
+        let words = { (names: [String], selection: Selection) in
+            selection.unfitReleases(
+                of: Manifest(name: "m", owner: "m", resources: try table(names)))
+        }
+        let all = Selection(wheels: target)
+        #expect(try words(numpy, all) == nil)
+        #expect(try words(numpy.dropLast(), all)?.hasSuffix(": numpy 2.0") == true)
+        // What is skipped is missed, and what is not chosen is not.
+        let skips = Selection(skip: ["sdist"], wheels: target)
+        #expect(try words(numpy, skips)?.hasPrefix("1 release without a file") == true)
+        let others = Selection(only: ["other"], wheels: target)
+        #expect(try words(numpy.dropLast(), others) == nil)
     }
 
     @Test func whatIsNotGivenIsNotChosen() throws {
@@ -102,7 +113,10 @@ import Testing
         #expect(throws: MirrorError.self) { try WheelTarget(platform: nil, python: python) }
     }
 
-    @Test(arguments: ["", "linux", "manylinux_2_x86_64", "win_x_y", "macosx_14_arm64", "any_1"])
+    @Test(arguments: [
+        "", "linux", "manylinux_2_x86_64", "win_x_y", "macosx_14_arm64", "any_1",
+        "manylinux_2_28_x86-64", "manylinux_2_28_x64", "macosx_14_0_aarch65",
+    ])
     func aWrongPlatformIsRefused(_ platform: String) {
         #expect(throws: MirrorError.self) { try WheelTarget(platform: platform, python: nil) }
     }

@@ -207,12 +207,8 @@ package struct ControlAddress: Sendable, Hashable {
         let user = "\(geteuid())"
         var folders = [value("XDG_RUNTIME_DIR"), "/run/user/" + user].compactMap(\.self)
             .map { (above: Optional($0), folder: $0 + "/mirror") }
-        for place in [value("TMPDIR"), "/tmp"].compactMap(\.self) {
-            folders.append((nil, place + "/mirror-" + user))
-        }
-        return folders.reduce(into: []) { distinct, next in
-            if !distinct.contains(where: { $0.folder == next.folder }) { distinct.append(next) }
-        }
+        folders.append((nil, (value("TMPDIR") ?? "/tmp") + "/mirror-" + user))
+        return folders
     }
 
     /// Makes the first of the folders that this user can have.

@@ -124,7 +124,10 @@ final class RunDriver: @unchecked Sendable {
         givenPaths = try readGivenPaths()
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
-        try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
+        // A run that fetches nothing brings no evicted file back.
+        let fetches = !plan.isOnlyRemovals && !execution.options.offline
+        try engine.index.note(
+            evicted: plan.newlyEvicted, readmitted: fetches ? plan.readmitted : [])
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 

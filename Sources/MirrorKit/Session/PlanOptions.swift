@@ -44,6 +44,11 @@ public struct PlanOptions: Sendable {
     /// What narrows the selections of the manifests.
     var selection: Selection { Selection(only: only, skip: skip, wheels: wheels) }
 
+    /// Narrows the selections of the manifests.
+    package mutating func narrow(to selection: Selection) {
+        (only, skip, wheels) = (selection.only, selection.skip, selection.wheels)
+    }
+
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
 

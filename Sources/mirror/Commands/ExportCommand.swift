@@ -70,13 +70,15 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
 
     func run() async throws {
         let session = try root.session(network.configuration)
-        let manifests = try await ManifestArguments(
-            locations: manifests, isOffline: network.offline, lists: lists
-        ).load(in: session)
+        let selection = Selection(
+            only: Set(only), skip: Set(skip),
+            wheels: try WheelTarget(platform: platform, python: python))
+        var arguments = ManifestArguments(
+            locations: manifests, isOffline: network.offline, lists: lists)
+        arguments.choose(selection)
+        let manifests = try await arguments.load(in: session)
         var options = PlanOptions()
-        options.only = Set(only)
-        options.skip = Set(skip)
-        options.wheels = try WheelTarget(platform: platform, python: python)
+        options.narrow(to: arguments.narrowing)
         options.refusesUnknownNames = true
         CommandStage.enter(.writing)
         let export = Export(of: manifests, as: format, options: options, leavesOut: lossy)

@@ -22,7 +22,7 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
               mirror get https://origin.example/world.pmtiles
               mirror get --to Documents/maps https://origin.example/world.pmtiles
               mirror get Caches/maps/bern.pmtiles
-              open_map "$(mirror get --offline Caches/maps/bern.pmtiles)"
+              open_map "$(mirror get --offline --stale-ok Caches/maps/bern.pmtiles)"
             """)
 
     @Argument(help: ArgumentHelp("URLs, or targets of a manifest.", valueName: "url|target"))

@@ -43,8 +43,8 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         arguments.isStrict = strict
-        arguments.selection = try selection.selection(of: manifests)
-        var options = try selection.planOptions(of: manifests)
+        try selection.choose(in: &arguments)
+        var options = selection.planOptions(of: arguments)
         let manifests = try await arguments.load(in: session)
         storage.apply(to: &options)
         let plan = try await session.plan(manifests, options: options)
@@ -52,6 +52,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
             Console.error.line("mirror: note: \(note)")
         }
         plan.show(output, try await PermissionStatus(of: when.permission, in: session))
+        if !output.json, !output.quiet { plan.showPaused(try session.pausedTargets()) }
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
 }
@@ -77,6 +78,12 @@ extension Plan {
             for sentence in permission?.sentences(on: clock) ?? [] { lines.line(sentence) }
         }
         lines.flush()
+    }
+
+    /// Says how many transfers a run would leave to `mirror resume`.
+    fileprivate func showPaused(_ paused: PausedTargets) {
+        let count = transfers(pausedBy: paused)
+        if count > 0 { Console.output.line(TreeTotals.Attention.paused.heading(count) + ".") }
     }
 
     private func isShown(_ step: Step, _ options: any OutputChoices) -> Bool {
@@ -111,6 +118,7 @@ extension Plan {
 
     private var totals: String {
         let totals = PlanTotals(of: self)
+        if isOnlyRemovals, totals.steps.isEmpty { return "Nothing to remove." }
         var counts = Step.Kind.allCases.compactMap { kind in
             totals.steps[kind].map { "\($0) \(kind.rawValue)" }
         }

@@ -95,13 +95,13 @@ struct SyncOptions {
         arguments.isStrict = network.strict
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
-        arguments.selection = try selection.selection(of: manifests)
+        try selection.choose(in: &arguments)
         return arguments
     }
 
     /// The options of the plan: the selected resources, the assumed state, and the limits of space.
     func planOptions() throws -> PlanOptions {
-        var options = try selection.planOptions(of: manifests)
+        var options = selection.planOptions(of: try arguments())
         storage.apply(to: &options)
         return options
     }

@@ -22,8 +22,21 @@ struct ManifestArguments {
     var isStrict = false
     /// The resources that are wanted. `nil` stands for the selections that the root remembers.
     var selection: Selection?
+    /// What narrows the selections in this run alone.
+    private(set) var narrowing = Selection()
     /// Whether notes name the selections.
     var saysSelection = true
+
+    /// Takes the selection of the command line: for the manifests that are named, or else, in
+    /// addition to what the root remembers, for this run alone.
+    mutating func choose(_ given: Selection, selectsAll: Bool = false) {
+        if !locations.isEmpty {
+            selection = given
+        } else {
+            narrowing = given
+            if selectsAll { selection = Selection() }
+        }
+    }
 
     /// Returns the given manifests as sources, without those that the root remembers.
     ///
@@ -110,6 +123,10 @@ extension ManifestArguments {
                 "selection\(name): \(manifest.selection), \(counts[0]) of \(counts[1])"
                     + (selection == nil ? " (mirror sync --all ends it)" : ""))
             if let unfit = manifest.selection.unfitReleases(of: manifest) { notes.append(unfit) }
+        }
+        if saysSelection, !narrowing.isAll {
+            notes.append("in this run only: \(narrowing)")
+            notes += loaded.manifests.compactMap { narrowing.unfitReleases(of: $0) }
         }
         for note in notes { Console.error.line("mirror: note: \(note.printable)") }
     }
@@ -227,24 +244,18 @@ struct SelectionOptions: ParsableArguments {
         }
     }
 
-    /// The selection of these manifests. `nil` stands for what the root remembers.
-    ///
-    /// A manifest that is named gets a new selection. Without a name, `only` and `skip` narrow this
-    /// run alone.
-    func selection(of locations: [String]) throws -> Selection? {
-        if locations.isEmpty { return all ? Selection() : nil }
-        return Selection(
+    /// Gives the selection of these options to the manifests of a command.
+    func choose(in arguments: inout ManifestArguments) throws {
+        let selection = Selection(
             only: Set(only), skip: Set(skip),
             wheels: try WheelTarget(platform: platform, python: python))
+        arguments.choose(selection, selectsAll: all)
     }
 
-    /// The options of a plan of these manifests.
-    func planOptions(of locations: [String]) throws -> PlanOptions {
+    /// The options of a plan of a command's manifests.
+    func planOptions(of arguments: ManifestArguments) -> PlanOptions {
         var options = PlanOptions()
-        if locations.isEmpty {
-            (options.only, options.skip) = (Set(only), Set(skip))
-            options.wheels = try WheelTarget(platform: platform, python: python)
-        }
+        options.narrow(to: arguments.narrowing)
         options.prune = prune
         options.atomic = atomic
         options.refresh = refresh

@@ -170,9 +170,26 @@ struct ConnectionOptions: ParsableArguments {
                 }
             }
         }
+        for file in cert {
+            let keyFile = key.first { $0.origin == file.origin }?.path ?? file.path
+            if let flaw = ConnectionOptions.flaw(ofKeyIn: keyFile) {
+                throw ValidationError("\(keyFile.printable): \(flaw)")
+            }
+        }
         for file in key where !cert.contains(where: { $0.origin == file.origin }) {
             throw ValidationError("--key \(file.origin): this origin has no --cert.")
         }
+    }
+
+    /// Returns why a PEM file has no key that mirror can use. Returns nil if it has one.
+    private static func flaw(ofKeyIn path: String) -> String? {
+        guard let text = try? ReplacedFile.text(at: path) else { return nil }
+        if text.contains("ENCRYPTED") {
+            return
+                "the key is encrypted, and mirror asks for no password. Decrypt it: openssl pkey -in FILE"
+        }
+        return text.contains("PRIVATE KEY-----")
+            ? nil : "it has no private key. Name the file of the key with --key."
     }
 
     /// Returns why a file cannot be read again and again. Returns nil if it can.

@@ -168,7 +168,7 @@ struct TreeTotals: Sendable, Hashable {
             files += 1
             bytes = bytes.addingSaturated(size)
         }
-        if case .due = file.freshness { due += 1 }
+        if case .due = file.freshness, file.state != .missing { due += 1 }
         if file.partBytes > 0 {
             parts += 1
             partBytes = partBytes.addingSaturated(file.partBytes)

@@ -40,6 +40,8 @@ import Testing
         [
             "MIRROR_ROOT": ground.root.path, "HOME": ground.folder.path, "LANG": "C.UTF-8",
             "XDG_RUNTIME_DIR": runtime ?? ground.folder.full("run"),
+            // Without it, runs of other tests would be found in /tmp.
+            "TMPDIR": ground.folder.path,
         ]
     }
 

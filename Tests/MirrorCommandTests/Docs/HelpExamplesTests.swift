@@ -181,6 +181,7 @@ private struct ExampleGround {
             environment: [
                 "PATH": "\(tools):/usr/bin:/bin", "MIRROR_ROOT": playground.root.path,
                 "HOME": playground.folder.path, "XDG_RUNTIME_DIR": playground.folder.path,
+                "TMPDIR": playground.folder.path,
                 "LANG": "C.UTF-8",
             ], folder: playground.folder.path)
         if !endsByItself {

@@ -53,7 +53,8 @@ extension ListReader {
         builder.log.error(
             at: nearest?.line.place ?? TextPosition(),
             "this is no manifest and none of the lists that mirror reads (\(names))\(end ?? "")",
-            remedy: nearest.map { Remedy(.nameFormat, $0.format.rawValue) })
+            remedy: nearest.map { Remedy(.nameFormat, $0.format.rawValue) }
+                ?? (builder.check.origin.isRemote ? Remedy(.get) : nil))
         throw .refused
     }
 

@@ -24,16 +24,23 @@ package struct Selection: Sendable, Hashable {
     package var isAll: Bool { only.isEmpty && skip.isEmpty && wheels == nil }
 
     /// Whether a resource with these tags and this target is selected.
+    func selects(tags: [String], path: UnsafeBufferPointer<UInt8>) -> Bool {
+        !skips(tags, path) && chooses(tags, path)
+    }
+
+    /// Whether `skip` leaves a resource out.
     ///
     /// `dev+optional` is a tag of two words, for a file that is needed for either word. The file is
     /// left out only if both words are skipped. The file is selected if one of the words is.
-    func selects(tags: [String], path: UnsafeBufferPointer<UInt8>) -> Bool {
-        let isSkipped =
-            tags.contains { tag in
-                skip.contains(tag) || Selection.words(of: tag).allSatisfy { skip.contains($0) }
-            } || skipPatterns.contains { $0.matches(path) }
-        if isSkipped { return false }
-        return only.isEmpty
+    private func skips(_ tags: [String], _ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        tags.contains { tag in
+            skip.contains(tag) || Selection.words(of: tag).allSatisfy { skip.contains($0) }
+        } || skipPatterns.contains { $0.matches(path) }
+    }
+
+    /// Whether `only` selects a resource.
+    private func chooses(_ tags: [String], _ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        only.isEmpty
             || tags.contains { tag in
                 only.contains(tag) || Selection.words(of: tag).contains { only.contains($0) }
             } || onlyPatterns.contains { $0.matches(path) }
@@ -53,7 +60,7 @@ extension Selection {
     /// Returns the positions of the resources that it leaves out.
     func leftOut(of table: ResourceTable) -> PositionSet {
         if isAll { return PositionSet() }
-        var leftOut = wheels?.leftOut(of: table).files ?? PositionSet()
+        var leftOut = wheels?.leftOut(of: table) ?? PositionSet()
         if only.isEmpty, skip.isEmpty { return leftOut }
         for position in table.indices {
             let tags = table.tags(at: position)
@@ -63,13 +70,26 @@ extension Selection {
         return leftOut
     }
 
-    /// Returns a sentence about the releases that have no file for the Python and the platform.
+    /// Returns a sentence about Python's releases of which no file is left. Returns nil if there are
+    /// none, or if neither Python nor platform is given.
     ///
-    /// Returns nil if each release has one.
+    /// A release that `only` does not choose is not missed.
     package func unfitReleases(of manifest: Manifest) -> String? {
-        guard let unfit = wheels?.leftOut(of: manifest.resources).unfit, !unfit.isEmpty else {
-            return nil
+        if wheels == nil { return nil }
+        let table = manifest.resources
+        let leftOut = leftOut(of: table)
+        var isLeft: [String: Bool] = [:]
+        for position in table.indices {
+            let name = table.target(at: position).name
+            let tags = table.tags(at: position)
+            let sdist = tags.contains("sdist") ? WheelName.release(ofSdist: name) : nil
+            guard let release = WheelName(name)?.release ?? sdist,
+                table.withPath(at: position, { chooses(tags, $0) })
+            else { continue }
+            isLeft[release] = isLeft[release] == true || !leftOut.contains(position)
         }
+        let unfit = isLeft.filter { !$0.value }.keys.sorted()
+        if unfit.isEmpty { return nil }
         let shown = unfit.prefix(20).joined(separator: ", ")
         let more = unfit.count > 20 ? " and \(unfit.count - 20) more" : ""
         return

@@ -130,10 +130,17 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    private static let architectures = [
+        "x86_64", "i686", "aarch64", "armv6l", "armv7l", "ppc64", "ppc64le", "s390x", "riscv64",
+        "loongarch64", "arm64", "amd64", "universal2",
+    ]
+
     /// The platform tags that a machine with this tag accepts, the best first.
     private static func platforms(_ tag: String) -> [String]? {
         let words = tag.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         let architecture = { (from: Int) in words.dropFirst(from).joined(separator: "_") }
+        let isKnown = architectures.contains { words[0] != $0 && tag.hasSuffix("_" + $0) }
+        guard isKnown || ["any", "win32"].contains(tag) else { return nil }
         switch words[0] {
         case "any" where words.count == 1: return []
         case "win32" where words.count == 1: return [tag]
@@ -257,8 +264,8 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
         var platform = ""
     }
 
-    /// The files that are left out of a table, and the releases none of whose files fit.
-    func leftOut(of table: ResourceTable) -> (files: PositionSet, unfit: [String]) {
+    /// The files that are left out of a table.
+    func leftOut(of table: ResourceTable) -> PositionSet {
         var best: [Choice: (rank: Rank, build: WheelName.Build, position: Int)] = [:]
         var sdists: [String: [Int]] = [:]
         var found: [String: Bool] = [:]
@@ -293,7 +300,6 @@ package struct WheelTarget: Sendable, Hashable, CustomStringConvertible {
         for (release, positions) in sdists where found[release] == true {
             leftOut.insert(positions)
         }
-        let unfit = found.filter { !$0.value && sdists[$0.key] == nil }.keys.sorted()
-        return (leftOut, unfit)
+        return leftOut
     }
 }

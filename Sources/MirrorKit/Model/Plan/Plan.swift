@@ -9,7 +9,7 @@ public struct Plan: Sendable {
     /// When the plan was made.
     public var now: Instant
     /// Whether the plan was narrowed to removals, so that it makes no request.
-    private(set) var isOnlyRemovals = false
+    package private(set) var isOnlyRemovals = false
     /// How many orphans stay, because the caller did not ask for their removal.
     public var orphansLeft: Int
     /// How many resources `--only` or `--skip` left out.
@@ -137,6 +137,15 @@ public struct Plan: Sendable {
         plan.isOnlyRemovals = true
         plan.skipped = 0
         return plan
+    }
+
+    /// How many transfers a run would not begin, because their targets are paused.
+    package func transfers(pausedBy paused: PausedTargets) -> Int {
+        if paused.isEmpty { return 0 }
+        return steps.notable.count { position in
+            guard case .transfer = steps[position].means else { return false }
+            return paused.contains(steps.target(at: position))
+        }
     }
 
     /// Whether the plan has nothing to do: no change, no request, and no obstacle.
