@@ -15,8 +15,8 @@ package enum LineDifference: Sendable, Hashable {
 
     /// The most bytes that a text may have.
     package static let mostBytes = 256 << 10
-    /// The most lines that a text may have. The comparison makes a table of their square.
-    static let mostLines = 2000
+    /// The most lines that a text may have. Memory grows with the square of the changed ones.
+    static let mostLines = 1000
     /// The most lines of a difference.
     static let mostShown = 100
     /// How many equal lines are shown before and after a change.
@@ -71,43 +71,27 @@ package enum LineDifference: Sendable, Hashable {
 
     /// Returns the lines of both texts in order, with as many common ones as there are.
     private static func script(from old: [Substring], to new: [Substring]) -> [Line] {
-        // Numbers are compared faster than texts. Equal bytes count, not equal characters.
-        var numbers: [[UInt8]: Int] = [:]
-        func numbered(_ lines: [Substring]) -> [Int] {
-            lines.map { line in
-                let bytes = Array(line.utf8)
-                let number = numbers[bytes] ?? numbers.count
-                numbers[bytes] = number
-                return number
-            }
-        }
-        let (left, right) = (numbered(old), numbered(new))
-        // `longest` has the length of the longest common sequence of the rests from each pair on.
-        let width = right.count + 1
-        var longest = [UInt16](repeating: 0, count: (left.count + 1) * width)
-        for row in left.indices.reversed() {
-            for column in right.indices.reversed() {
-                longest[row * width + column] =
-                    left[row] == right[column]
-                    ? longest[(row + 1) * width + column + 1] + 1
-                    : max(longest[(row + 1) * width + column], longest[row * width + column + 1])
+        // Equal bytes count, not equal characters.
+        let (left, right) = (old.map { Array($0.utf8) }, new.map { Array($0.utf8) })
+        var (gone, come) = (PositionSet(), PositionSet())
+        for change in right.difference(from: left) {
+            switch change {
+            case .remove(let offset, _, _): gone.insert(offset)
+            case .insert(let offset, _, _): come.insert(offset)
             }
         }
         var lines: [Line] = []
         var (row, column) = (0, 0)
-        while row < left.count || column < right.count {
-            if row < left.count, column < right.count, left[row] == right[column] {
-                lines.append(Line(mark: " ", text: old[row]))
-                (row, column) = (row + 1, column + 1)
-            } else if column == right.count
-                || row < left.count
-                    && longest[(row + 1) * width + column] >= longest[row * width + column + 1]
-            {
+        while row < old.count || column < new.count {
+            if gone.contains(row) {
                 lines.append(Line(mark: "-", text: old[row]))
                 row += 1
-            } else {
+            } else if come.contains(column) {
                 lines.append(Line(mark: "+", text: new[column]))
                 column += 1
+            } else {
+                lines.append(Line(mark: " ", text: old[row]))
+                (row, column) = (row + 1, column + 1)
             }
         }
         return lines
