@@ -39,6 +39,8 @@ package struct RememberedManifest: Sendable, Hashable {
                 json.object { json in
                     json.member("only", selection.only.sorted())
                     json.member("skip", selection.skip.sorted())
+                    json.member("platform", selection.wheels?.platform)
+                    json.member("python", selection.wheels?.python)
                 }
             }
             json.member("copied", copiedAt?.rfc3339)
