@@ -82,6 +82,26 @@ import Testing
         #expect(try await run("jobs").output == "Nothing runs.\n")
     }
 
+    /// As in containers and cron, where no folder for sockets is named.
+    @Test func aRunIsFoundWithoutARuntimeFolder() async throws {
+        defer { end() }
+        let sync = try start(["sync", manifest, "--json", "--segments", "1"], runtime: "/nowhere")
+        for _ in 0..<1200 where ground.parts().count < 2 { Pause.milliseconds(50) }
+        let folder = ground.folder.full("mirror-\(geteuid())")
+        var status = stat()
+        #expect(lstat(folder, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o700)
+        let jobs = try await wait(for: start(["jobs", "--json"], runtime: "/elsewhere"))
+        #expect(jobs.output.contains("\"pid\":\(sync.pid)"), "\(jobs)")
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+        // It never says that nothing runs where it cannot look.
+        #expect(chmod(folder, 0o777) == 0)
+        let blind = try await wait(for: start(["jobs"], runtime: "/elsewhere"))
+        #expect(blind.ending == .exited(74))
+        #expect(blind.errors.contains("cannot be looked for"), "\(blind)")
+    }
+
     @Test func aPausedFileWaitsUntilItIsResumed() async throws {
         defer { end() }
         let sync = try await startedSync()

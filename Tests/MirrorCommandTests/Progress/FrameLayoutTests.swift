@@ -121,6 +121,26 @@ import Testing
             self.words().contains(words) || words.contains("0 B") && self.words().contains("1 B"))
     }
 
+    /// Under a rate limit, silence of one file while others get bytes is the limit's.
+    @Test mutating func aRateLimitIsNoStall() throws {
+        try start("Caches/a", at: 1000)
+        try progress("Caches/a", 1, at: 90_000)
+        layout.isRateLimited = true
+        #expect(words() == "stalled 10 s")
+        totals.rate = 200 << 10
+        try progress("Caches/b", 1 << 20, at: 99_500)
+        #expect(words() == "held back by --limit-rate")
+    }
+
+    /// What goes of a long path are its folders, and then the end of the name.
+    @Test mutating func aLongPathKeepsTheBeginningOfItsName() throws {
+        try start("Caches/python/a/b/numpy-2.0-cp312.whl", at: 1000)
+        #expect(line(80).hasPrefix("…python/a/b/numpy-2.0-cp312.whl  "))
+        layout = FrameLayout()
+        try start("Caches/python/numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.whl", at: 1000)
+        #expect(line(80).hasPrefix("numpy-2.0-cp312-cp312-manylinu…  "))
+    }
+
     @Test(arguments: [(TransferStage.verifying, "verifying"), (.writing, "writing")])
     mutating func stageOfCompleteBytesIsNamed(stage: TransferStage, word: String) throws {
         try start("Caches/a", at: 1000)

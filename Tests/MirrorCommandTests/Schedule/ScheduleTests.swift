@@ -75,6 +75,19 @@ import Testing
         #expect(try await run(["remove", manifest]).ending == .exited(64))
     }
 
+    /// The sync that a schedule starts has the selection, and remembers it.
+    @Test func aScheduleHasItsSelection() async throws {
+        defer { ground.remove() }
+        let options = ["--only", "Caches/py/**", "--skip", "dev", "--python", "3.12"]
+        let installed = try await run([manifest, "--every", "6h", "--install"] + options)
+        #expect(installed.ending == .exited(0), "\(installed)")
+        let service = try #require(units.first { $0.hasSuffix(".service") })
+        let unit = text(".config/systemd/user/\(service)")
+        for word in ["--only", "Caches/py/**", "--skip", "dev", "--python", "3.12"] {
+            #expect(unit.contains(word), "\(unit)")
+        }
+    }
+
     /// A unit that somebody wrote under a schedule's name, or over one, is not mirror's to remove.
     @Test func aForeignUnitOutlivesTheSchedule() async throws {
         defer { ground.remove() }
