@@ -53,7 +53,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         }
         plan.show(output, try await PermissionStatus(of: when.permission, in: session))
         if !output.json, !output.quiet { plan.showPaused(try session.pausedTargets()) }
-        if exitCode, !plan.isEmpty { throw ExitCode(2) }
+        if exitCode, !plan.treeMatches { throw ExitCode(2) }
     }
 }
 

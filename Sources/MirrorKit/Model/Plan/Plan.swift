@@ -155,6 +155,21 @@ public struct Plan: Sendable {
             return step.means == .nothing && step.kind != .conflict
         }
     }
+
+    /// Whether the tree matches the manifests: no step asks a source, changes a file or is in
+    /// conflict.
+    ///
+    /// An adoption only writes the file's row, unless the manifest wants another mode.
+    package var treeMatches: Bool {
+        steps.notable.allSatisfy { position in
+            let step = steps[position]
+            switch step.means {
+            case .nothing: return step.kind != .conflict
+            case .adoption: return !step.reason.isModeChange
+            case .transfer, .copy, .move, .removal: return false
+            }
+        }
+    }
 }
 
 /// A plan in numbers.

@@ -52,6 +52,9 @@ extension Reason {
     /// Whether the disk has no room for the file.
     package var isNoRoom: Bool { if case .noRoom = self { true } else { false } }
 
+    /// Whether the manifest wants another mode of the file.
+    var isModeChange: Bool { if case .modeChanged = self { true } else { false } }
+
     /// The reason as a word that scripts may rely on.
     package var code: String {
         switch self {

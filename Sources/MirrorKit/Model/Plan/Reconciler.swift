@@ -84,10 +84,9 @@ struct Reconciler: Sendable {
         if situation.isUntouched, !situation.isNewlyProven {
             return Reconciler.keeping(record.sha256, freshUntil: nil)
         }
-        if stamp != record.stamp { return adoption(situation, stamp, .touched) }
-        return adoption(
-            situation, stamp,
-            reasonToWrite(situation, record))
+        let changesMode = record.isExecutable != situation.resource.isExecutable
+        if stamp != record.stamp, !changesMode { return adoption(situation, stamp, .touched) }
+        return adoption(situation, stamp, reasonToWrite(situation, record))
     }
 
     private static func asking(
