@@ -1,11 +1,15 @@
 /// Lists the files that the index knows or the manifests want, one after another.
 ///
-/// The inventory looks at each file and does not read its bytes. It merges rows, wanted resources
-/// and files in one pass over sorted streams, as a scan does.
+/// The inventory merges rows, wanted resources and files in one pass over sorted streams, as a scan
+/// does. It looks at each file, and reads those in doubt if the caller asks for it.
 struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
     private let now: Instant
+    /// Tells a read that the caller was cancelled. `nil` means that the inventory reads no file.
+    private let isCancelled: (@Sendable () -> Bool)?
+    /// Receives the progress of the reads. `nil` if no code listens.
+    private let meter: ActivityMeter?
     /// Narrows the selections of the manifests.
     private let selection: Selection
     private var scan: StatCursor?
@@ -23,8 +27,12 @@ struct Inventory: ~Copyable {
     private var conflicts = ConflictScan()
 
     /// Prepares a list of files. With a selection, the list has only the files that it selects.
+    ///
+    /// - Parameter isCancelled: tells a read that the caller was cancelled. Without it, no file is
+    ///   read, and a file in doubt is `changed`.
     init(
-        view: TreeView, manifests: [Manifest], _ selection: Selection, now: Instant
+        view: TreeView, manifests: [Manifest], _ selection: Selection, now: Instant,
+        meter: ActivityMeter? = nil, isCancelled: (@Sendable () -> Bool)?
     ) throws {
         var options = PlanOptions()
         (options.only, options.skip) = (selection.only, selection.skip)
@@ -42,6 +50,8 @@ struct Inventory: ~Copyable {
         exchangedFolders = (unfinished?.folders ?? []).map { $0 + "/" }
         self.view = view
         self.now = now
+        self.isCancelled = isCancelled
+        self.meter = meter
         self.wanted = wanted
         self.selection = selection
         scan = view.root.map { StatCursor($0) }
@@ -50,6 +60,8 @@ struct Inventory: ~Copyable {
     /// Calls the closure with each file in the order of the targets' bytes, then with each conflict
     /// copy.
     mutating func files(_ body: (StoredFile) throws -> Void) throws {
+        meter?.begin(.looking)
+        defer { meter?.end() }
         if let index = view.index {
             for part in try index.allParts() {
                 parts[part.target] = max(parts[part.target] ?? 0, part.loggedBytes)
@@ -98,7 +110,28 @@ struct Inventory: ~Copyable {
             // A file that is not there counts as missing only if a manifest wants it.
             if !wanted.manifests.isEmpty, file.state == .missing { return }
         }
+        if file.state == .changed, try hasBytes(of: record, seen) { file.state = .intact }
         try body(withPart(file))
+    }
+
+    /// Whether a file with another stamp than its record's has the bytes of the record.
+    ///
+    /// The file is read only if it has the size of the record. One that cannot be read counts as
+    /// changed. Throws `MirrorError` with `cancelled`.
+    private func hasBytes(of record: IndexRecord, _ file: LocalFile) throws -> Bool {
+        guard let isCancelled, let root = view.root, case .file(let stamp) = file,
+            stamp.size == record.stamp.size
+        else { return false }
+        meter?.name(record.target)
+        do throws(MirrorError) {
+            let read = try FileDigests.read(
+                record.target, in: root, isCancelled: isCancelled,
+                hasRead: ActivityMeter.reading(meter))
+            return read?.digests.first == record.sha256
+        } catch {
+            if error.code == .cancelled { throw error }
+            return false
+        }
     }
 
     /// Sets how a wanted file is verified and how fresh it is.

@@ -75,14 +75,21 @@ extension MirrorSession {
     ///
     /// `only` and `skip` select files as in `PlanOptions`. The closure is called on a thread of the
     /// session, never on two threads at once. An error that the closure throws ends the walk.
+    ///
+    /// A file in doubt has the size of its row, but another time or inode, as in a copied root.
+    ///
+    /// - Parameter readsDoubtful: whether files in doubt are read, as a plan does. Otherwise each
+    ///   of them is `changed`.
     public func forEachFile(
         of manifests: [Manifest], only: Set<String> = [], skip: Set<String> = [],
-        _ body: @escaping @Sendable (StoredFile) throws -> Void
+        readsDoubtful: Bool = true, _ body: @escaping @Sendable (StoredFile) throws -> Void
     ) async throws {
-        try await engine.look { view in
+        let meter = readsDoubtful ? ActivityMeter.current : nil
+        try await engine.scan { view, isCancelled in
             var inventory = try Inventory(
                 view: view, manifests: manifests, Selection(only: only, skip: skip),
-                now: SystemClock.now())
+                now: SystemClock.now(), meter: meter,
+                isCancelled: readsDoubtful ? isCancelled : nil)
             try inventory.files(body)
         }
     }

@@ -9,7 +9,7 @@ extension NextSync {
         of manifests: [Manifest], in session: MirrorSession
     ) async throws -> NextSync? {
         let first = Mutex<NextSync?>(nil)
-        try await session.forEachFile(of: manifests) { file in
+        try await session.forEachFile(of: manifests, readsDoubtful: false) { file in
             guard case .fresh(let until?) = file.freshness else { return }
             first.withLock { first in
                 if first.map({ until < $0.at }) ?? true {

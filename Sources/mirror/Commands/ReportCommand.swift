@@ -10,8 +10,9 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
         discussion: """
             The page is one HTML file that loads nothing and needs no JavaScript: what is in the \
             tree, freshness, what each host honours, failures with what helps, the last run's \
-            transfers over time, and history. No server is asked and no file is read; a manifest with \
-            a URL is the copy of its last sync. A sync may go on meanwhile.
+            transfers over time, and history. No server is asked, and only files are read whose times \
+            or inodes are new; a manifest with a URL is the copy of its last sync. A sync may go on \
+            meanwhile.
 
             EXAMPLES:
               mirror report

@@ -8,10 +8,12 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         commandName: "status",
         abstract: "Say what is there, and how sure.",
         discussion: """
-            Looks at the index and at the files' times and sizes; reads no file and asks no server. \
-            A manifest with a URL is the copy of its last sync. `mirror verify` reads every file. A file that had to make room for a new version is listed \
-            as a conflict, until `mirror resolve` ends it. With --due, --only or --skip, the totals are \
-            those of the selected files, and each of them has a line.
+            Looks at the index and at the files' times and sizes; asks no server. A file is read only \
+            if its time or inode is new and its size is not, as in a copied root, until a sync has read \
+            it; `mirror verify` reads every file. A manifest with a URL is the copy of its last sync. \
+            A file that had to make room for a new version is listed as a conflict, until \
+            `mirror resolve` ends it. With --due, --only or --skip, the totals are those of the \
+            selected files, and each of them has a line.
 
             EXAMPLES:
               mirror status
@@ -49,12 +51,17 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             guard due else { return true }
             return if case .due = file.freshness { true } else { false }
         }
+        CommandStage.enter(.lookingAtTree)
         status.withLock { $0.begin() }
         try await session.forEachFile(of: manifests, only: Set(only), skip: Set(skip)) { file in
             if selects(file) { status.withLock { $0.count(file) } }
         }
+        LiveDisplay.shared.end()
         guard status.withLock({ $0.conclude() }) else { return }
-        try await session.forEachFile(of: manifests, only: Set(only), skip: Set(skip)) { file in
+        // The first walk has read the files in doubt.
+        try await session.forEachFile(
+            of: manifests, only: Set(only), skip: Set(skip), readsDoubtful: false
+        ) { file in
             if selects(file) { status.withLock { $0.list(file) } }
         }
         status.withLock { $0.flush() }
@@ -73,6 +80,8 @@ private struct StatusOutput {
     ///
     /// `nil` means that there were too many lines.
     private var list: [UInt8]? = []
+    /// The files whose bytes are not those that mirror put there.
+    private var changed: Set<Target> = []
 
     /// The most bytes of lines that are kept until the totals are known.
     private static let mostKept = 4 << 20
@@ -127,7 +136,10 @@ private struct StatusOutput {
     /// Counts a file, and writes it to the document.
     mutating func count(_ file: StoredFile) {
         dashboard.add(file, ended: troubles[file.target])
-        if lists { keep(line(file)) }
+        if lists {
+            keep(line(file))
+            if file.state == .changed { changed.insert(file.target) }
+        }
         guard isJSON else { return }
         file.write(to: &json)
         if json.bytes.count > 64 << 10 { Console.output.write(bytes: json.take()) }
@@ -167,8 +179,12 @@ private struct StatusOutput {
         return list == nil
     }
 
-    /// Prints a line for a file.
-    mutating func list(_ file: StoredFile) { lines.line(line(file)) }
+    /// Prints a line for a file that was counted, and that was not read a second time.
+    mutating func list(_ file: StoredFile) {
+        var file = file
+        if file.state == .changed, !changed.contains(file.target) { file.state = .intact }
+        lines.line(line(file))
+    }
 
     /// Prints the lines that are still in the buffer.
     mutating func flush() { lines.flush() }

@@ -156,7 +156,7 @@ extension SyncOptions {
     /// Returns how many files the next run asks about.
     private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
         let count = Mutex(0)
-        try await session.forEachFile(of: manifests) { file in
+        try await session.forEachFile(of: manifests, readsDoubtful: false) { file in
             let isDue = if case .due = file.freshness { true } else { false }
             let isMissing = file.state == .missing && !file.isOrphan
             if isDue || isMissing { count.withLock { $0 += 1 } }

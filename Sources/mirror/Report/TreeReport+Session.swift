@@ -7,7 +7,7 @@ extension TreeReport {
 
     /// Makes a report of what is in the tree, where it came from, and what runs did.
     ///
-    /// The report makes no request and reads no file of the tree. It takes no lock, so a run can
+    /// The report makes no request, and reads only files in doubt. It takes no lock, so a run can
     /// go on at the same time. Its memory does not grow with the number of files. Throws
     /// `MirrorError` with `inputOutput` or `indexNewer`.
     init(of session: MirrorSession, on manifests: [Manifest]) async throws {

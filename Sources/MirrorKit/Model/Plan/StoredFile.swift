@@ -31,7 +31,7 @@ public struct StoredFile: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// The file is as mirror put it there.
         case intact
-        /// The file has another stamp, and its bytes differ or were not read.
+        /// The file has another stamp, and its bytes differ, or were not or cannot be read.
         case changed
         /// The file is wanted or known, and is not there.
         case missing
