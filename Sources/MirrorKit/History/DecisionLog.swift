@@ -1,14 +1,14 @@
 /// Writes a run's decisions and their outcomes into the run's log, from the run's events.
 struct DecisionLog: ~Copyable {
-    private let plan: Plan
+    private let plan: Plan?
     private var log: RunLog
     /// The lines that are not yet written.
     private var lines = JSONWriter()
     /// The failed requests that were tried again, of transfers under way.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]
 
-    /// Begins the log of a run of this plan.
-    init(of run: String, _ plan: Plan, in root: RootDirectory) {
+    /// Begins the log of a run of this plan. `nil` means that the run removes files without a plan.
+    init(of run: String, _ plan: Plan?, in root: RootDirectory) {
         self.plan = plan
         log = RunLog(of: run, in: root)
     }
@@ -23,8 +23,7 @@ struct DecisionLog: ~Copyable {
                     began: elapsed, status: again.cause.status))
         case .done(let done): add(event, done.target)
         case .failed(let failed):
-            let position = plan.steps.position(of: failed.target)
-            add(event, failed.target, reason: position.map { plan.steps[$0].reason })
+            add(event, failed.target, reason: step(of: failed.target)?.reason)
         case .removed(let removed): add(event, removed.target)
         case .plan, .start, .progress, .paused, .resumed, .set, .summary: break
         }
@@ -32,15 +31,19 @@ struct DecisionLog: ~Copyable {
 
     /// Records a resource whose step was under way when the run ended.
     mutating func note(interrupted target: Target) {
-        guard let position = plan.steps.position(of: target) else { return }
+        guard let step = step(of: target) else { return }
         let passing = failures.removeValue(forKey: target) ?? []
-        add(PastDecision(interrupted: plan.steps[position], failures: passing))
+        add(PastDecision(interrupted: step, failures: passing))
     }
 
     /// Writes the last lines and closes the log.
     mutating func close() {
         write()
         log.close()
+    }
+
+    private func step(of target: Target) -> Step? {
+        plan.flatMap { plan in plan.steps.position(of: target).map { plan.steps[$0] } }
     }
 
     private mutating func add(_ event: Event.Body, _ target: Target, reason: Reason? = nil) {

@@ -67,7 +67,7 @@ package struct RunHistory: Sendable {
 
     /// The newest completed run, if it has such files. Returns nil otherwise.
     private static func troubled(among runs: [PastRun]) -> PastRun? {
-        guard let run = runs.first(where: { $0.summary != nil }),
+        guard let run = runs.lastEnded,
             troubling.contains(where: { run.summary?[$0] ?? 0 > 0 })
         else { return nil }
         return run

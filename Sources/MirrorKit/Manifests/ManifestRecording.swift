@@ -78,9 +78,12 @@ struct ManifestRecording: Sendable {
             var changed: [ManifestRecord] = []
             for manifest in known {
                 let row = rows.first { $0.name == manifest.record.name }
-                let record = try manifest.record(
-                    after: row, in: engine.root, at: root, isSynced: !plan.isEmpty,
+                var record = try manifest.record(
+                    after: row, in: engine.root, at: root,
+                    isSynced: !plan.isEmpty && !plan.isOnlyRemovals,
                     copy: copies[manifest.record.name])
+                // A run that only removes files is no sync.
+                if plan.isOnlyRemovals { record?.syncedAt = row?.syncedAt }
                 if let record { changed.append(record) }
             }
             try engine.index.renameManifests(

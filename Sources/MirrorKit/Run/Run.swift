@@ -175,7 +175,7 @@ extension Event {
     /// https://github.com/ulid/spec).
     ///
     /// The identifier encodes 48 bits of milliseconds and 10 random bytes in Crockford's base 32.
-    fileprivate static func runIdentifier() -> String {
+    static func runIdentifier() -> String {
         let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
         var high = UInt64(clamping: SystemClock.now().milliseconds) & 0xFFFF_FFFF_FFFF
         var low = randomBytes(10).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }

@@ -27,6 +27,8 @@ package struct CacheEviction: Sendable {
 
     /// Removes the files, and notes in the index that they were left out for lack of space.
     ///
+    /// The index remembers the eviction as a run, and the run's log has each file.
+    ///
     /// - Parameters:
     ///   - session: a session of the root.
     ///   - wait: seconds to wait for another run's end.
@@ -62,6 +64,10 @@ package struct CacheEviction: Sendable {
         var report = try await choose(engine.root, engine.index, session)
         report.isDryRun = false
         let chosen = report.evicted
+        if chosen.isEmpty { return report }
+        let run = RunRecord(id: Event.runIdentifier(), startedAt: SystemClock.now())
+        // A full disk may have no room for the history, and the eviction makes room.
+        try? engine.index.put(run)
         let meter = ActivityMeter.current
         meter?.begin(.removing, total: chosen.count)
         defer { meter?.end() }
@@ -72,7 +78,40 @@ package struct CacheEviction: Sendable {
             evicted: chosen.lazy.filter { !left.contains($0.target) }.map {
                 EvictedFile(target: $0.target, size: $0.stamp.size, lastUse: $0.lastUsed)
             }, readmitted: [])
+        try await Offload.run { [report] in remember(run, report, failed, in: engine) }
         return report
+    }
+
+    /// Writes the end of an eviction into its row, and each of its files into its log.
+    private func remember(
+        _ run: RunRecord, _ report: EvictionReport, _ failed: [RemovalBatch.Failure],
+        in engine: Engine
+    ) {
+        var log = DecisionLog(of: run.id, nil, in: engine.root)
+        for file in report.evicted {
+            let size = file.stamp.size
+            let step = Step(
+                target: file.target, manifest: 0, resource: nil, kind: .evicted,
+                reason: .overQuota(of: quota, size: size), means: .removal, existing: .nothing,
+                size: size)
+            log.note(.done(Event.Done(evicted: step)), at: 0)
+        }
+        for (file, error) in failed {
+            let failure = Event.Failed(
+                target: file.target, step: .evicted, error: error, isOptional: false, manifest: "",
+                line: 0)
+            log.note(.failed(failure), at: 0)
+        }
+        log.close()
+        let now = SystemClock.now()
+        var summary = Summary()
+        (summary.root, summary.resources) = (report.root, report.evicted.count + failed.count)
+        (summary[.evicted], summary[.failed]) = (report.evicted.count, failed.count)
+        summary.exit = report.isEnough && failed.isEmpty ? 0 : 1
+        summary.seconds = Double(now.milliseconds - run.startedAt.milliseconds) / 1000
+        var run = run
+        (run.endedAt, run.exit, run.summary) = (now, summary.exit, summary.json)
+        try? engine.index.put(run)
     }
 
     private func choose(

@@ -165,7 +165,7 @@ private struct StatusOutput {
             lines.line(
                 isEmpty
                     ? isSelection ? "No file is selected." : "Nothing is here yet."
-                    : dashboard.line(good: lastGood, last: counted, clock: clock))
+                    : dashboard.line(good: runs.lastGood, last: counted, clock: clock))
             if let last = lastEnded, last.summary?.exit != 0 { lines.line(failure(of: last)) }
             if dashboard.paused.all { lines.line(TreeTotals.allPaused) }
         }
@@ -191,8 +191,7 @@ private struct StatusOutput {
 
     /// The last run that ended, if all files are counted. `nil` for a selection of files.
     private var counted: PastRun? { isSelection ? nil : lastEnded }
-    private var lastEnded: PastRun? { runs.first { $0.summary != nil } }
-    private var lastGood: PastRun? { runs.first { $0.summary?.exit == 0 } }
+    private var lastEnded: PastRun? { runs.lastEnded }
 
     private func failure(of run: PastRun) -> String {
         let count = run.summary?[.failed] ?? 0
@@ -204,7 +203,7 @@ private struct StatusOutput {
     private mutating func endDocument() {
         json.endArray()
         json.key("totals")
-        let (dashboard, stale, good) = (dashboard, dashboard.stale(counted), lastGood)
+        let (dashboard, stale, good) = (dashboard, dashboard.stale(counted), runs.lastGood)
         json.object { json in
             dashboard.writeMembers(to: &json)
             json.member("stale", stale)

@@ -158,7 +158,7 @@ extension ReportPage {
                 html.text("the next from ")
                 html.time(next, clock)
             }
-            let good = report.runs.first { $0.summary?.exit == 0 }?.startedAt
+            let good = report.runs.lastGood?.startedAt
             figure("Last good run", good.map(age) ?? "none", &html) { html in
                 if let good { html.time(good, clock) } else { html.text("of the runs remembered") }
             }
@@ -199,7 +199,7 @@ extension ReportPage {
 
 extension TreeReport {
     /// The last run that has an end. `nil` means that no run has one.
-    var lastEnded: PastRun? { runs.first { $0.summary != nil } }
+    var lastEnded: PastRun? { runs.lastEnded }
 
     /// Whether the newest run has no end.
     var hasOpenRun: Bool { runs.first.map { $0.summary == nil } ?? false }

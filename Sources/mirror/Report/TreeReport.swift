@@ -75,9 +75,9 @@ struct TreeReport: Sendable {
         if files.count < TreeReport.mostFiles { files.append(file) } else { moreFiles += 1 }
     }
 
-    /// Begins the log of a run. The first call gives the newest run, which becomes `lastRun`.
+    /// Begins the log of a run, the newest run first. A run that only removed files is not `lastRun`.
     mutating func begin(_ run: PastRun) {
-        if lastRun == nil { lastRun = LoggedRun(run: run) }
+        if lastRun == nil, !run.onlyRemoved { lastRun = LoggedRun(run: run) }
     }
 
     /// Adds a decision from the log of a run.

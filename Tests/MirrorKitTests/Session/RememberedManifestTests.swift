@@ -116,6 +116,27 @@ import Testing
         #expect(try await session.manifests.remembered().map { $0.syncedAt != nil } == [true])
     }
 
+    @Test func aPruneIsNoSyncOfItsManifest() async throws {
+        try write("m.json")
+        try await sync("root", "m.json")
+        let synced = try await remembered("root").map(\.syncedAt)
+        #expect(synced.allSatisfy { $0 != nil })
+        try ground.write(Array(#"{ "name": "maps", "resources": [] }"#.utf8), to: "m.json")
+        let session = try session("root")
+        let loaded = try await session.manifests.load(
+            [.path(ground.path + "/m.json")], selection: Selection())
+        var planning = PlanOptions()
+        planning.prune = true
+        var options = RunOptions()
+        options.maxDelete = .count(1)
+        try await session.withLock { [planning, options] in
+            let plan = try await session.plan(loaded.manifests, options: planning).removalsOnly
+            for try await _ in session.execute(plan, options: options) {}
+        }
+        #expect(ground.bytes(of: "root/Caches/a") == nil)
+        #expect(try await remembered("root").map(\.syncedAt) == synced)
+    }
+
     @Test(arguments: ["m.json", "root/m.json", "ci/deep/m.json"])
     func rootAndManifestMoveTogether(_ place: String) async throws {
         try write("job/" + place)

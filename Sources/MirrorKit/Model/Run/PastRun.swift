@@ -17,6 +17,14 @@ package struct PastRun: Sendable, Hashable {
         self.summary = summary
     }
 
+    /// Whether the run only removed files, as `prune` and `evict` do, so that it asked no source.
+    package var onlyRemoved: Bool {
+        guard let summary, summary.exit == 0, summary.removed + summary[.evicted] > 0 else {
+            return false
+        }
+        return summary.resources == summary[.evicted]
+    }
+
     /// Writes the run as one JSON object. A run without an end has `exit` null and no totals.
     package func write(to json: inout JSONWriter) {
         json.object { json in
@@ -30,6 +38,17 @@ package struct PastRun: Sendable, Hashable {
             }
         }
     }
+}
+
+// The newest runs of a list that is sorted by time, the newest first. A run that only removed files
+// says nothing about the others.
+
+extension [PastRun] {
+    /// The newest run that ended.
+    package var lastEnded: PastRun? { first { $0.summary != nil && !$0.onlyRemoved } }
+
+    /// The newest run that ended with exit 0.
+    package var lastGood: PastRun? { first { $0.summary?.exit == 0 && !$0.onlyRemoved } }
 }
 
 /// A run's decision about a target: the step, its reason, and how it ended.
