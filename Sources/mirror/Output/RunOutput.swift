@@ -340,7 +340,7 @@ struct RunOutput {
         if let target = report.paused(in: event) { terminal.hold(target) }
         terminal.roomAdvice = terminal.roomAdvice ?? report.roomAdvice(in: event)
         if held.keep(event) {
-            if let line = report.line(adopted: terminal.adopted) { Console.output.line(line) }
+            for line in report.lines(counted: terminal) { Console.output.wrappedLine(line) }
             let more = terminal.failed - RunOutput.mostFailures
             if more > 0, !isLive {
                 Console.error.line("and \(more) more failed; --json names them all")
@@ -352,9 +352,8 @@ struct RunOutput {
             held.note(told: failed.error)
             if !isLive, terminal.failed > RunOutput.mostFailures { return }
         }
-        if report.counts(event) {
-            terminal.adopted += 1
-            return
+        if case .done(let done) = event.body, report.counts(done) {
+            return terminal.count(done)
         }
         if terminal.absorbs(event) { return }
         if let line = report.line(for: event) {

@@ -11,10 +11,13 @@ struct TerminalReport {
     let groupsFailures: Bool
     /// Whether many successful files are counted instead of listed.
     let countsSuccess: Bool
-    /// `failed`, `adopted`: how many resources have failed, and how many were only adopted.
-    ///
-    /// `deferrals`: the reasons for deferral that were printed.
-    var (failed, adopted) = (0, 0)
+    /// How many resources have failed.
+    var failed = 0
+    /// How many files without a line of their own were adopted.
+    private(set) var adopted = 0
+    /// Files without a line of their own: `evicted` were removed, and `leftOut` were not fetched.
+    private(set) var (evicted, leftOut) = (FilesOverQuota(), FilesOverQuota())
+    /// The reasons for deferral that were printed.
     var deferrals: Set<String> = []
     /// What helps against a lack of room on the disk, if a file met one.
     var roomAdvice: String?
@@ -50,6 +53,19 @@ struct TerminalReport {
     /// Counts a file that the run did not fetch because it is paused.
     mutating func hold(_ target: Target) { paused.add(target, listing: 3) }
 
+    /// Counts a file that has no line of its own.
+    mutating func count(_ done: Event.Done) {
+        guard case .overQuota(let quota, let size) = done.reason else {
+            adopted += 1
+            return
+        }
+        if done.bytesFreed > 0 {
+            evicted.add(done.target, size, quota)
+        } else {
+            leftOut.add(done.target, size, quota)
+        }
+    }
+
     /// The failures, the advice and the paused files, at the end of the run.
     func end(_ style: TextStyle) -> [String] {
         var lines = failures.lines(style, besides: shown)
@@ -68,9 +84,35 @@ struct TerminalReport {
     /// The paused files, and the command that ends the pause. `nil` means that there are none.
     private var pauseAdvice: String? {
         guard paused.count > 0 else { return nil }
-        let names = paused.targets.map(\.path.printable).joined(separator: ", ")
-        let more = paused.more > 0 ? " and \(paused.more) more" : ""
-        return "\(TreeTotals.Attention.paused.heading(paused.count)): \(names)\(more)"
+        return "\(TreeTotals.Attention.paused.heading(paused.count)): \(paused.names)"
+    }
+}
+
+/// Files for which the quota of Caches has no room.
+struct FilesOverQuota: Sendable {
+    /// The number of the files, and the first of them.
+    private(set) var group = TreeTotals.Group()
+    /// The bytes of the files whose sizes are known.
+    private(set) var bytes: Int64 = 0
+    /// The number of the other files.
+    private(set) var unknownSizes = 0
+    /// The quota in bytes.
+    private(set) var quota: Int64 = 0
+
+    /// Counts a file. `size` is in bytes, where known.
+    mutating func add(_ target: Target, _ size: Int64?, _ quota: Int64) {
+        group.add(target, listing: 3)
+        bytes = bytes.addingSaturated(size ?? 0)
+        if size == nil { unknownSizes += 1 }
+        self.quota = quota
+    }
+}
+
+extension TreeTotals.Group {
+    /// The targets that are listed, and the number of the others.
+    var names: String {
+        let names = targets.map(\.path.printable).joined(separator: ", ")
+        return more > 0 ? "\(names) and \(more) more" : names
     }
 }
 

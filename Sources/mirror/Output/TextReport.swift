@@ -32,19 +32,37 @@ struct TextReport {
         }
     }
 
-    /// Whether a file is only counted, because mirror found it as it should be and now knows it.
-    func counts(_ event: Event) -> Bool {
-        guard case .done(let done) = event.body else { return false }
-        return done.outcome == .adopted && !isVerbose
+    /// Whether a file is only counted: mirror found it as it should be, or the quota has no room.
+    func counts(_ done: Event.Done) -> Bool {
+        if isVerbose { return false }
+        if case .overQuota = done.reason { return done.outcome == .evicted }
+        return done.outcome == .adopted
     }
 
-    /// Returns the line for the files that were only counted.
-    ///
-    /// Returns nil if there are none, and in a quiet report.
-    func line(adopted count: Int) -> String? {
-        guard count > 0, !isQuiet else { return nil }
-        return style.outcome(.adopted) + Counted(count, "file").description
-            + style.faint("  (there already; -v names them)")
+    /// Returns the lines for the files that were only counted. A quiet report has none.
+    func lines(counted report: TerminalReport) -> [String] {
+        if isQuiet { return [] }
+        var lines: [String] = []
+        if report.adopted > 0 {
+            lines.append(
+                style.outcome(.adopted) + Counted(report.adopted, "file").description
+                    + style.faint("  (there already; -v names them)"))
+        }
+        if let text = words(report.evicted) { lines.append(style.outcome(.evicted) + text) }
+        if let text = words(report.leftOut) {
+            lines.append(style.label("left out", .neutral) + text)
+        }
+        return lines
+    }
+
+    private func words(_ files: FilesOverQuota) -> String? {
+        guard files.group.count > 0 else { return nil }
+        var text = "\(Counted(files.group.count, "file")), \(ByteCount(files.bytes))"
+        if files.unknownSizes > 0 { text += " + \(files.unknownSizes) of unknown size" }
+        return text + ": \(files.group.names)"
+            + style.faint(
+                "  (no room within the quota of \(ByteCount(files.quota)); mirror get TARGET brings one)"
+            )
     }
 
     /// Returns in a few words why a transfer was deferred.

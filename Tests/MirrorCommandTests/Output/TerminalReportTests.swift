@@ -50,6 +50,41 @@ import Testing
             ])
     }
 
+    @Test func filesOverTheQuotaAreGroupedAtTheEnd() throws {
+        func files(_ numbers: ClosedRange<Int>, size: Int64?, freed: Int64 = 0) throws -> [Event
+            .Done]
+        {
+            try numbers.map { number in
+                var done = Event.Done(
+                    target: try Target("Caches/\(number)"), step: .evicted, outcome: .evicted,
+                    reason: .overQuota(of: 5 << 20, size: size), verified: .none)
+                done.bytesFreed = freed
+                return done
+            }
+        }
+        func lines(isQuiet: Bool = false, isVerbose: Bool = false) throws -> [String] {
+            let style = TextStyle(isColored: false)
+            let text = TextReport(
+                isQuiet: isQuiet, isVerbose: isVerbose, style: style, errorStyle: style,
+                clock: .ofThisProcess(now: Instant(seconds: 0)))
+            var report = TerminalReport(groupsFailures: false, countsSuccess: false)
+            let all =
+                try files(1...4, size: 1 << 20) + files(5...5, size: nil)
+                + files(9...9, size: 1 << 20, freed: 1 << 20)
+            for done in all where text.counts(done) { report.count(done) }
+            return text.lines(counted: report)
+        }
+        let advice = "  (no room within the quota of 5.0 MiB; mirror get TARGET brings one)"
+        #expect(
+            try lines() == [
+                "evicted       1 file, 1.0 MiB: Caches/9" + advice,
+                "left out      5 files, 4.0 MiB + 1 of unknown size: Caches/1, Caches/2, Caches/3 and 2 more"
+                    + advice,
+            ])
+        #expect(try lines(isQuiet: true).isEmpty)
+        #expect(try lines(isVerbose: true).isEmpty)
+    }
+
     @Test(
         arguments: [
             (0, 0, nil), (1024, 0, "Saved: 1.0 KiB were there already."),
