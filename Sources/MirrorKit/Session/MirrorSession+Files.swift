@@ -94,6 +94,17 @@ extension MirrorSession {
         }
     }
 
+    /// Throws `MirrorError` with `usage` if none of the manifests wants a target.
+    ///
+    /// The error names the nearest target. Selections of manifests do not count.
+    package func refuseUnwanted(_ targets: [Target], by manifests: [Manifest]) async throws {
+        var options = PlanOptions()
+        options.asked = Set(targets)
+        try await engine.look { [options] view in
+            try Wanted(manifests, options: options, index: view.index).refuseUnknownNames(options)
+        }
+    }
+
     /// Reads every file that the index knows or a manifest wants, and reports the differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let (root, meter) = (root, ActivityMeter.current)

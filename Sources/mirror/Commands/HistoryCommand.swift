@@ -81,13 +81,18 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
                 NearestName.sentence(
                     target: target, among: plan.steps.indices.lazy.map(plan.steps.target(at:))))
         }
+        let paused = try session.pausedTargets()
         let permission = try await PermissionStatus(of: when.permission, in: session)
         let mayWait = now.map { $0.needsNetwork && plan.resource(of: $0)?.isUrgent != true }
-        let deferral = mayWait == true ? permission?.deferral : nil
+        let deferral =
+            now?.needsNetwork == true && paused.contains(target)
+            ? .paused : mayWait == true ? permission?.deferral : nil
         if output.json {
             document(decisions, now, deferral)
         } else {
-            show(decisions, now, deferral, root: session.root, clock: .ofThisProcess(now: plan.now))
+            show(
+                decisions, now, deferral, paused, root: session.root,
+                clock: .ofThisProcess(now: plan.now))
         }
     }
 }
@@ -151,7 +156,7 @@ extension WhyCommand {
     ///   would fetch.
     private func show(
         _ decisions: [(run: PastRun, decision: PastDecision)], _ step: Step?,
-        _ deferral: Deferral?, root: String, clock: LocalClock
+        _ deferral: Deferral?, _ paused: PausedTargets, root: String, clock: LocalClock
     ) {
         let style = TextStyle(isColored: output.usesColor(on: .output))
         var lines = LineBuffer()
@@ -162,12 +167,17 @@ extension WhyCommand {
             let because = step.reason.because(on: clock).printable
             let word = step.reason.isNoRoom ? Outcome.noRoom.word : step.kind.rawValue
             lines.line("  now: \(word), because: \(because)")
-            if let deferral {
+            if let deferral, deferral != .paused {
                 let because = Reason.deferred(deferral).because(on: clock)
                 lines.line("  but deferred, because: \(because.printable)")
             }
         } else {
             lines.line("  now: no manifest wants it")
+        }
+        if paused.all {
+            lines.line("  \(TreeTotals.allPaused)")
+        } else if paused.contains(target) {
+            lines.line("  paused; mirror resume \(target.path.shellWord) lets it come")
         }
         for (run, decision) in decisions {
             for text in paragraph(decision, clock.time(of: run.startedAt), style) {

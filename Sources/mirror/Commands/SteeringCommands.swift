@@ -22,6 +22,7 @@ struct PauseCommand: AsyncParsableCommand {
     @Flag(help: "Also in later runs, until `mirror resume`.") var sticky = false
 
     func run() async throws {
+        if sticky { try await options.refuseUnwanted() }
         try await options.send(
             .pause, isThorough: sticky, word: "paused",
             alone: sticky ? PauseCommand.putAside : nil)
@@ -102,6 +103,24 @@ struct SteeringOptions: ParsableArguments {
 }
 
 extension SteeringOptions {
+    /// Throws `MirrorError` with `usage` if no manifest that the root remembers wants a target.
+    ///
+    /// A root that remembers none may get its first one later, so it accepts every target.
+    fileprivate func refuseUnwanted() async throws {
+        if targets.isEmpty { return }
+        let session = try root.session()
+        do {
+            var arguments = ManifestArguments(locations: [])
+            arguments.saysSelection = false
+            let manifests = try await arguments.look(in: session)
+            if manifests.isEmpty { return }
+            try await session.refuseUnwanted(targets, by: manifests)
+        } catch {
+            // A manifest that cannot be read says nothing about targets. `sync` reports it.
+            if (error as? MirrorError)?.code == .usage { throw error }
+        }
+    }
+
     /// Sends a request to the processes that work for the root, and prints the result.
     ///
     /// Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with `noRun` if no
@@ -149,15 +168,23 @@ extension SteeringOptions {
             isDone = true
         }
         guard isDone else {
-            let isIdle = refusals.isEmpty && verb == .resume
-            throw MirrorError.noRun(
-                in: session.root,
-                isIdle
-                    ? "no run is under way and nothing is paused; mirror sync goes on with the parts that are kept"
-                    : refusals.first)
+            throw MirrorError.noRun(in: session.root, reason(of: verb, refusals.first))
         }
         show(word, unknown: unknown.sorted())
         if !unknown.isEmpty { throw ExitCode(1) }
+    }
+
+    /// Why no process carried a request out, and what helps. `refusal` is the first answer.
+    ///
+    /// Returns nil if no run is under way.
+    private func reason(of verb: ControlRequest.Verb, _ refusal: String?) -> String? {
+        switch verb {
+        case .resume where refusal == nil:
+            "no run is under way and nothing is paused; mirror sync goes on with the parts that are kept"
+        case .pause:
+            "\(refusal ?? "no run is under way at the moment"); mirror pause --sticky holds back later runs too"
+        default: refusal
+        }
     }
 
     private func show(_ word: String, unknown: [Target]) {

@@ -79,7 +79,7 @@ extension ControlResponder {
             case .pause: return try await pause(request, session, job)
             case .resume: return try await resume(request.targets, session, job)
             case .cancel:
-                guard let session else { return ControlResponder.idle }
+                guard let session else { return .idle(job) }
                 let discards = request.isThorough
                 if request.targets.isEmpty { await session.cancelAll(discardingParts: discards) }
                 return await each(of: request.targets) {
@@ -88,8 +88,6 @@ extension ControlResponder {
             }
         } catch { return .refused(CommandError(error).error.message) }
     }
-
-    private static let idle = ControlReply.refused("no run is under way at the moment")
 
     /// Steers targets; `steer` returns whether a run gives the target new bytes.
     private func each(
@@ -111,7 +109,7 @@ extension ControlResponder {
             for target in ControlResponder.wishes(targets) { try await session.putAside(target) }
             return .done(unknown: [])
         }
-        guard let session else { return ControlResponder.idle }
+        guard let session else { return .idle(job) }
         if targets.isEmpty {
             await session.pauseAll()
             state.withLock { $0.job.isPaused = true }
@@ -139,5 +137,14 @@ extension ControlResponder {
     /// Returns the targets, or one nil that stands for all targets.
     private static func wishes(_ targets: [Target]) -> [Target?] {
         targets.isEmpty ? [nil] : targets
+    }
+}
+
+extension ControlReply {
+    /// The reply of a process that has no run to steer at the moment.
+    fileprivate static func idle(_ job: JobDescription) -> ControlReply {
+        let clock = LocalClock.ofThisProcess(now: .now)
+        let sleep = job.until.map { ": the \(job.verb) sleeps until \(clock.description(of: $0))" }
+        return .refused("no run is under way at the moment" + (sleep ?? ""))
     }
 }

@@ -200,7 +200,10 @@ import Testing
         let result = try await run(words)
         #expect(result.ending == .exited(69), "\(result)")
         #expect(result.output.isEmpty, "\(result)")
-        #expect(result.errors.contains("no run is under way at the moment"), "\(result)")
+        #expect(
+            result.errors.contains("no run is under way at the moment: the watch sleeps until "),
+            "\(result)")
+        #expect(result.errors.contains("mirror pause --sticky") == (words[0] == "pause"))
         watch.signal(SIGTERM)
         #expect(try await wait(for: watch).ending == .exited(143))
     }
