@@ -11,7 +11,8 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
         discussion: """
             A URL needs no manifest: it is added to the root's own manifest `downloads`, and fetched with \
             all that mirror promises. So the same command goes on after an interruption, and `mirror sync` \
-            keeps the file up to date. A target is a file of a manifest. One that a quota evicted is \
+            keeps the file up to date. A URL that may come later stays there, and one that cannot be had \
+            does not. A target is a file of a manifest. One that a quota evicted is \
             fetched, and another makes room for it.
 
             Prints the absolute path of each file, in the order in which they were asked for; everything \
@@ -184,7 +185,26 @@ extension GetCommand {
                 try await file.remove(lost)
             }
         }
+        if Interruption.exitCode == nil {
+            let waiting = urls.compactMap { added[$0] }.filter {
+                !arrivals.targets.contains($0) && !lost.contains($0)
+            }
+            if let note = GetCommand.note(about: waiting, in: path) {
+                RunOutput(options: output).note(note)
+            }
+        }
         throw error
+    }
+
+    /// Returns a sentence about files that did not come and that later runs ask for.
+    ///
+    /// Returns nil if there are none.
+    private static func note(about waiting: [Target], in path: String) -> String? {
+        guard let first = waiting.first else { return nil }
+        let remove = "mirror remove \(path.shellWord)"
+        return waiting.count == 1
+            ? "\(first) stays in this root's downloads, and mirror sync tries it again; \(remove) \(first.path.shellWord) ends that."
+            : "\(waiting.count) files stay in this root's downloads, and mirror sync tries them again; \(remove) TARGET ends that for one."
     }
 }
 
