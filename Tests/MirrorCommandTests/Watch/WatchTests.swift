@@ -200,6 +200,33 @@ import Testing
         _ = try await stop(watch)
     }
 
+    /// A watch of a manifest with `--only`, and a later one that names no manifest.
+    @Test func aSelectionHoldsInLaterWatches() async throws {
+        defer { end() }
+        shelf.put("/b", Array("bee".utf8))
+        let path = try ground.write(manifest: manifest(["a", "b"]))
+        let first = try watch([path, "--only", "Caches/a", "--every", "1h"])
+        #expect(try await happens { first.outputSoFar.contains("Next sync") })
+        #expect(text("Caches/a") == "one")
+        #expect(text("Caches/b") == nil)
+        #expect(try await stop(first).ending == .exited(143))
+        #expect(unlink(ground.root.full("Caches/a")) == 0)
+        let second = try watch(["--every", "1h"])
+        #expect(try await happens { second.outputSoFar.contains("Next sync") })
+        #expect(text("Caches/a") == "one")
+        #expect(text("Caches/b") == nil)
+        // A manifest that is replaced keeps its selection too.
+        shelf.put("/a", Array("two".utf8))
+        shelf.put("/c", Array("sea".utf8))
+        _ = try ground.write(manifest: manifest(["a", "b", "c"], refresh: "always"))
+        #expect(try await happens { text("Caches/a") == "two" })
+        let result = try await stop(second)
+        #expect(result.ending == .exited(143), "\(result)")
+        #expect(text("Caches/b") == nil)
+        #expect(text("Caches/c") == nil)
+        #expect(result.errors.contains("selection: Caches/a, 1 of 2"), "\(result)")
+    }
+
     @Test func hangUpsSyncAgainAndNothingGrows() async throws {
         defer { end() }
         let path = try ground.write(manifest: manifest(["a"]))
