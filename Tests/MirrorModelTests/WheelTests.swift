@@ -70,19 +70,39 @@ import Testing
     @Test func withoutAWheelTheSourceIsChosen() throws {
         #expect(try chosen(numpy, platform: "win32", python: "3.12") == ["numpy-2.0.tar.gz"])
         #expect(try chosen(numpy, platform: "win_amd64", python: "3.9") == ["numpy-2.0.tar.gz"])
+    }
+
+    private func missed(
+        _ names: [String], _ selection: Selection, narrowing: Selection = Selection()
+    ) throws -> [String] {
+        var manifest = Manifest(name: "m", owner: "m", resources: try table(names))
+        manifest.selection = selection
+        manifest.leaveOutUnfitReleases(narrowing)
+        return manifest.leftOut.map { "\($0.name): \($0.reason)" }
+    }
+
+    @Test func aReleaseWithoutAFittingFileIsLeftOut() throws {
         let target = try #require(try WheelTarget(platform: "win32", python: "3.12"))
-        let words = { (names: [String], selection: Selection) in
-            selection.unfitReleases(
-                of: Manifest(name: "m", owner: "m", resources: try table(names)))
-        }
         let all = Selection(wheels: target)
-        #expect(try words(numpy, all) == nil)
-        #expect(try words(numpy.dropLast(), all)?.hasSuffix(": numpy 2.0") == true)
-        // What is skipped is missed, and what is not chosen is not.
-        let skips = Selection(skip: ["sdist"], wheels: target)
-        #expect(try words(numpy, skips)?.hasPrefix("1 release without a file") == true)
-        let others = Selection(only: ["other"], wheels: target)
-        #expect(try words(numpy.dropLast(), others) == nil)
+        let wheels = Array(numpy.dropLast()) + ["other-1-py3-none-any.whl"]
+        let sentence = "numpy 2.0: it has no file for Python 3.12 on win32"
+        #expect(try missed(numpy, all) == [])
+        #expect(try missed(wheels, all) == [sentence])
+        #expect(try missed(wheels, Selection(), narrowing: all) == [sentence])
+        #expect(try missed(wheels, Selection()) == [])
+    }
+
+    @Test func aReleaseThatIsNotWantedIsNotMissed() throws {
+        let target = try #require(try WheelTarget(platform: "win32", python: "3.12"))
+        let wheels = Array(numpy.dropLast())
+        #expect(try missed(wheels, Selection(only: ["other"], wheels: target)) == [])
+        #expect(try missed(wheels, Selection(skip: ["numpy-*"], wheels: target)) == [])
+        let narrowing = Selection(wheels: target)
+        #expect(try missed(wheels, Selection(only: ["other"]), narrowing: narrowing) == [])
+        // `sdist` is no release: without it numpy is missed.
+        #expect(
+            try missed(numpy, Selection(skip: ["sdist"], wheels: target))
+                == ["numpy 2.0: it has no file for Python 3.12 on win32 without sdist"])
     }
 
     @Test func whatIsNotGivenIsNotChosen() throws {

@@ -195,9 +195,6 @@ extension ManifestRegister {
         result.decoded.append(loaded.decoded)
         result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
-        let label = loaded.decoded.manifest.label ?? loaded.decoded.manifest.owner
-        result.notices += loaded.decoded.leftOut.sentences()
-            .map { Notice("\(label.printable): \($0).") }
         if loaded.decoded.list != nil {
             result.notices += loaded.decoded.warnings.map { Notice("\($0.file): \($0.message).") }
         }

@@ -116,7 +116,7 @@ struct CheckReport {
             report.decoded = decoded
             report.diagnostics = decoded.warnings
             report.omitted = decoded.omittedWarnings
-            if strict { try decoded.refuseGaps(label: source.label) }
+            if strict { try ManifestError.refuseGaps(in: [decoded.manifest]) }
             if requirePinned { try decoded.manifest.refuseUnpinned(label: source.label) }
         } catch let refusal as ManifestError {
             report.diagnostics = refusal.diagnostics
@@ -182,7 +182,7 @@ extension CheckCommand {
             return
         }
         guard !output.quiet, let decoded = report.decoded else { return }
-        decoded.showLeftOut(label: report.label)
+        decoded.manifest.showLeftOut()
         let resources = decoded.manifest.resources
         let pinned = resources.count { $0.pin != nil }
         let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }

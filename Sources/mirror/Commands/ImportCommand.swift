@@ -79,9 +79,9 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
                 "\(source.label.printable): this is a manifest already. `mirror convert` writes it in another notation."
             )
         }
-        if strict { try decoded.refuseGaps(label: source.label) }
+        if strict { try ManifestError.refuseGaps(in: [decoded.manifest]) }
         if !output.quiet {
-            decoded.showLeftOut(label: source.label)
+            decoded.manifest.showLeftOut()
             if decoded.pages > 1 {
                 Console.error.line(
                     "mirror: note: \(source.label.printable): the list came in \(decoded.pages) pages."

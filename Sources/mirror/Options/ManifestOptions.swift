@@ -59,10 +59,9 @@ struct ManifestArguments {
         _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
     ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
-        let loaded = try await session.manifests.load(
+        var loaded = try await session.manifests.load(
             sources, isOffline: isOffline, fresh: fresh, hint: try hint(), selection: selection)
-        show(loaded)
-        try refuseGaps(in: loaded)
+        try nameGaps(in: &loaded)
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
                 throw MirrorError(
@@ -84,13 +83,12 @@ struct ManifestArguments {
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try sources()
-        let loaded =
+        var loaded =
             sources.isEmpty
             ? try await session.manifests.loadRemembered(isOffline: isOffline)
             : try await session.manifests.load(
                 sources, isOffline: isOffline, hint: try hint(), selection: selection)
-        show(loaded)
-        try refuseGaps(in: loaded)
+        try nameGaps(in: &loaded)
         return loaded.manifests
     }
 
@@ -99,20 +97,25 @@ struct ManifestArguments {
     /// It is no error if there is no manifest.
     func look(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
-        let loaded = try await session.manifests.look(at: try sources(), hint: try hint())
-        show(loaded)
+        var loaded = try await session.manifests.look(at: try sources(), hint: try hint())
+        try nameGaps(in: &loaded)
         return loaded.manifests
-    }
-
-    private func refuseGaps(in loaded: LoadedManifests) throws {
-        guard isStrict else { return }
-        for decoded in loaded.decoded {
-            try decoded.refuseGaps(label: decoded.manifest.label ?? decoded.manifest.owner)
-        }
     }
 }
 
 extension ManifestArguments {
+    /// Prints the notices about manifests, and what lists and selections leave out.
+    ///
+    /// With `isStrict`, throws `ManifestError` if anything is left out.
+    private func nameGaps(in loaded: inout LoadedManifests) throws {
+        for at in loaded.manifests.indices {
+            loaded.manifests[at].leaveOutUnfitReleases(narrowing)
+        }
+        show(loaded)
+        if isStrict { return try ManifestError.refuseGaps(in: loaded.manifests) }
+        for manifest in loaded.manifests { manifest.showLeftOut() }
+    }
+
     /// Prints the notices about manifests, e.g. that a manifest is the last good copy.
     private func show(_ loaded: LoadedManifests) {
         var notes = loaded.notices.map(\.sentence)
@@ -122,12 +125,8 @@ extension ManifestArguments {
             notes.append(
                 "selection\(name): \(manifest.selection), \(counts[0]) of \(counts[1])"
                     + (selection == nil ? " (mirror sync --all ends it)" : ""))
-            if let unfit = manifest.selection.unfitReleases(of: manifest) { notes.append(unfit) }
         }
-        if saysSelection, !narrowing.isAll {
-            notes.append("in this run only: \(narrowing)")
-            notes += loaded.manifests.compactMap { narrowing.unfitReleases(of: $0) }
-        }
+        if saysSelection, !narrowing.isAll { notes.append("in this run only: \(narrowing)") }
         for note in notes { Console.error.line("mirror: note: \(note.printable)") }
     }
 }
@@ -189,18 +188,12 @@ struct ImportOptions: ParsableArguments {
     }
 }
 
-extension DecodedManifest {
+extension Manifest {
     /// Prints which entries of the list are left out, and why.
-    func showLeftOut(label: String) {
+    func showLeftOut() {
         for sentence in leftOut.sentences() {
-            Console.error.line("mirror: note: \(label.printable): \(sentence).")
+            Console.error.line("mirror: note: \((label ?? owner).printable): \(sentence).")
         }
-    }
-
-    /// Throws `ManifestError` if entries of the list are left out.
-    func refuseGaps(label: String) throws {
-        guard !leftOut.isEmpty else { return }
-        throw ManifestError(leftOut: leftOut, of: label)
     }
 }
 

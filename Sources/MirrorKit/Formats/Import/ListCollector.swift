@@ -407,13 +407,17 @@ extension LeftOutEntry {
 }
 
 extension ManifestError {
-    /// Makes an error of the entries that were left out of a list.
-    package init(leftOut: [LeftOutEntry], of label: String) {
-        let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in
+    /// Throws an error that names the entries left out of manifests. Returns if there are none.
+    package static func refuseGaps(in manifests: [Manifest]) throws(ManifestError) {
+        let gaps = manifests.flatMap { manifest in
+            manifest.leftOut.map { (file: manifest.label ?? manifest.owner, entry: $0) }
+        }
+        if gaps.isEmpty { return }
+        let shown = gaps.prefix(DiagnosticLog.limit).map { file, entry in
             Diagnostic(
-                file: label, line: entry.line, column: entry.column, severity: .error,
+                file: file, line: entry.line, column: entry.column, severity: .error,
                 message: "\(Quoted(entry.name, limit: 80)): \(entry.reason)")
         }
-        self.init(diagnostics: Array(shown), omitted: leftOut.count - shown.count)
+        throw ManifestError(diagnostics: shown, omitted: gaps.count - shown.count)
     }
 }

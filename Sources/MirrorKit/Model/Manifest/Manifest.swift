@@ -12,10 +12,9 @@ public struct Manifest: Sendable {
     public var isAtomic = false
     /// The resources that are wanted in this root. All others are neither missing nor orphans.
     package var selection = Selection()
-    /// The entries that mirror left out of the list from which it made this manifest.
-    ///
-    /// Empty for a manifest that was no list.
-    var leftOut: [LeftOutEntry] = []
+    /// The entries that mirror left out of the list from which it made this manifest, and Python's
+    /// releases of which the selection leaves no file.
+    package internal(set) var leftOut: [LeftOutEntry] = []
     /// Where the manifest came from.
     var whereabouts = Whereabouts.code
     /// The manifest's place in messages: a path as it was given, or a URL.

@@ -70,32 +70,6 @@ extension Selection {
         return leftOut
     }
 
-    /// Returns a sentence about Python's releases of which no file is left. Returns nil if there are
-    /// none, or if neither Python nor platform is given.
-    ///
-    /// A release that `only` does not choose is not missed.
-    package func unfitReleases(of manifest: Manifest) -> String? {
-        if wheels == nil { return nil }
-        let table = manifest.resources
-        let leftOut = leftOut(of: table)
-        var isLeft: [String: Bool] = [:]
-        for position in table.indices {
-            let name = table.target(at: position).name
-            let tags = table.tags(at: position)
-            let sdist = tags.contains("sdist") ? WheelName.release(ofSdist: name) : nil
-            guard let release = WheelName(name)?.release ?? sdist,
-                table.withPath(at: position, { chooses(tags, $0) })
-            else { continue }
-            isLeft[release] = isLeft[release] == true || !leftOut.contains(position)
-        }
-        let unfit = isLeft.filter { !$0.value }.keys.sorted()
-        if unfit.isEmpty { return nil }
-        let shown = unfit.prefix(20).joined(separator: ", ")
-        let more = unfit.count > 20 ? " and \(unfit.count - 20) more" : ""
-        return
-            "\(Counted(unfit.count, "release")) without a file for \(description): \(shown)\(more)"
-    }
-
     /// Throws `MirrorError` with `usage` for a word that no resource of the manifests has.
     ///
     /// Such a word selects no resource, which a user would not notice.
@@ -139,6 +113,49 @@ extension Selection {
             patterns.append((word, pattern))
         }
         return patterns
+    }
+}
+
+extension Manifest {
+    /// Adds Python's releases of which the selections leave no file to the entries left out.
+    ///
+    /// A release that `only` does not choose, or that `skip` leaves out, is not missed. The words
+    /// `sdist` and `wheel` choose among the files of a release, so they skip no release.
+    ///
+    /// - Parameter narrowing: what narrows the manifest's selection in this run alone.
+    package mutating func leaveOutUnfitReleases(_ narrowing: Selection = Selection()) {
+        let selections = [selection, narrowing]
+        let targets = selections.compactMap(\.wheels)
+        if targets.isEmpty { return }
+        let kinds: Set = ["sdist", "wheel"]
+        let wanted = selections.map {
+            Selection(only: $0.only, skip: $0.skip.subtracting(kinds))
+        }
+        let unselected = selections.map { $0.leftOut(of: resources) }
+        var isLeft: [String: Bool] = [:]
+        var releases: [(name: String, position: Int)] = []
+        for position in resources.indices {
+            let name = resources.target(at: position).name
+            let tags = resources.tags(at: position)
+            let sdist = tags.contains("sdist") ? WheelName.release(ofSdist: name) : nil
+            guard let release = WheelName(name)?.release ?? sdist,
+                resources.withPath(
+                    at: position,
+                    { path in wanted.allSatisfy { $0.selects(tags: tags, path: path) } })
+            else { continue }
+            if isLeft[release] == nil { releases.append((release, position)) }
+            let isSelected = !unselected.contains { $0.contains(position) }
+            isLeft[release] = isLeft[release] == true || isSelected
+        }
+        let skipped = kinds.intersection(selections.flatMap(\.skip)).sorted()
+        let reason =
+            "it has no file for " + targets.map(\.description).joined(separator: " and ")
+            + (skipped.isEmpty ? "" : " without \(skipped.joined(separator: ", "))")
+        for (release, position) in releases where isLeft[release] == false {
+            let place = resources.place(at: position)
+            leftOut.append(
+                LeftOutEntry(release, reason, line: place.line, column: place.column))
+        }
     }
 }
 
