@@ -14,9 +14,21 @@ extension ListKind {
     ]
 
     private static func read(_ tree: JSONTree, into collector: ListCollector) {
-        for package in tree["package"]?.elements ?? [] {
-            // A package without a source belongs to the project itself.
-            guard let source = package["source"]?.string else { continue }
+        let packages = tree["package"]?.elements ?? []
+        // `NAME`, `NAME VERSION` or `NAME VERSION (SOURCE)`.
+        let needed = Set(
+            packages.flatMap { $0["dependencies"]?.elements ?? [] }
+                .compactMap { $0.string?.split(separator: " ").first })
+        for package in packages {
+            guard let source = package["source"]?.string else {
+                // Cargo.lock does not tell a member of the workspace from a folder beside it.
+                if needed.contains(package["name"]?.string?[...] ?? "") {
+                    collector.note(
+                        "left out: without a source, so in a folder of the project or beside it",
+                        "package", at: package.place)
+                }
+                continue
+            }
             guard registries.contains(source) else {
                 collector.leaveOut(
                     package.packageName,

@@ -28,7 +28,7 @@ extension ListKind {
                 if section == "GEM" {
                     gems.append(
                         ("\(name)-\(version)", entry(name, version, remotes, at: line.place)))
-                } else {
+                } else if section != "PATH" || remotes.map(\.isProjectFolder) != [true] {
                     let isFolder = section == "GIT" || section == "PATH"
                     collector.leaveOut(
                         "\(name) \(version)",

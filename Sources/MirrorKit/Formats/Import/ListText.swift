@@ -266,4 +266,9 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
 extension String {
     /// The text without `./` at its beginning, as find(1) writes it.
     var withoutDotSlash: String { hasPrefix("./") ? String(dropFirst(2)) : self }
+
+    /// Whether the text is the folder of the project itself, whose lock file a list is.
+    ///
+    /// Such a package is no entry of the list: the project has it, and no server does.
+    var isProjectFolder: Bool { [".", "./"].contains(self) }
 }

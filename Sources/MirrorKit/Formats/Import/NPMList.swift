@@ -11,15 +11,43 @@ extension ListKind {
         guard let packages = tree["packages"] else {
             return addAll(tree["dependencies"], to: collector)
         }
-        for member in packages.members where !member.key.isEmpty {
-            // A link leads to a folder of the project, which has an entry of its own.
-            guard member.value["link"]?.bool != true,
-                let start = member.key.ranges(of: "node_modules/").last
-            else { continue }
+        let workspaces = Workspaces(of: packages[""])
+        for member in packages.members {
+            // A folder outside of node_modules is the project itself, or what a link leads to.
+            guard let start = member.key.ranges(of: "node_modules/").last else { continue }
             // For an alias, the package's own name differs from the folder's.
             let folder = String(member.key[start.upperBound...])
             let name = member.value["name"]?.string ?? folder
-            add(member.value, name, at: member.place, to: collector)
+            if member.value["link"]?.bool == true {
+                if !workspaces.contains(member.value["resolved"]?.string) {
+                    collector.leaveOut(name, "it is a folder, not a file", at: member.place)
+                }
+            } else {
+                add(member.value, name, at: member.place, to: collector)
+            }
+        }
+    }
+
+    /// The folders of a project: its own, and its workspaces, which package.json names by patterns.
+    private struct Workspaces {
+        private var names: Set<String> = ["", "."]
+        private var patterns: [TargetPattern] = []
+
+        init(of project: JSONTree?) {
+            let member = project?["workspaces"]
+            for element in (member?["packages"] ?? member)?.elements ?? [] {
+                guard var text = element.string?.withoutDotSlash else { continue }
+                if text.hasSuffix("/") { text.removeLast() }
+                names.insert(text)
+                // Each link is compared with each pattern, so there are few.
+                guard text.contains("*"), patterns.count < 64 else { continue }
+                if let pattern = TargetPattern(text) { patterns.append(pattern) }
+            }
+        }
+
+        func contains(_ path: String?) -> Bool {
+            guard let path else { return false }
+            return names.contains(path) || patterns.contains { $0.matches(path) }
         }
     }
 

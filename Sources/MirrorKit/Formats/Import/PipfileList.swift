@@ -17,6 +17,7 @@ extension ListKind {
         for group in tree.members where group.key != "_meta" {
             for member in group.value.members {
                 let package = member.value
+                if package["path"]?.string?.isProjectFolder == true { continue }
                 if let url = package["file"]?.word {
                     add(url, member, to: collector)
                     continue

@@ -17,7 +17,8 @@ extension ListKind {
             if let archive = package["archive"] {
                 add(archive, of: package, tags: name, to: collector)
             }
-            if package["vcs"] != nil || package["directory"] != nil {
+            let isOwn = package["directory"]?["path"]?.string?.isProjectFolder == true
+            if package["vcs"] != nil || package["directory"] != nil && !isOwn {
                 collector.leaveOut(
                     package.packageName, "it is a repository or a folder, not a file",
                     at: package.place)

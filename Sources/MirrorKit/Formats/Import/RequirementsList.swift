@@ -150,7 +150,11 @@ extension ListKind {
         switch name {
         case "-r", "--requirement":
             collector.leaveOut(entry, "another list; sync it beside this one")
-        case "-e", "--editable": collector.leaveOut(entry, "a folder or a repository, not a file")
+        case "-e", "--editable":
+            let folder = value?.value ?? String(own)
+            if !folder.isProjectFolder {
+                collector.leaveOut(entry, "a folder or a repository, not a file")
+            }
         default:
             collector.note(
                 "left out: pip's own, such as \(Quoted(name, limit: 40))", "option",

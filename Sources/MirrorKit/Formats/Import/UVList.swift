@@ -11,6 +11,7 @@ extension ListKind {
     }
 
     private static func read(_ tree: JSONTree, into collector: ListCollector) {
+        let members = tree["manifest"]?["members"]?.elements.compactMap(\.string) ?? []
         for package in tree["package"]?.elements ?? [] {
             let tags = package["name"]?.string.map { [$0] } ?? []
             for wheel in package["wheels"]?.elements ?? [] {
@@ -19,14 +20,22 @@ extension ListKind {
             if let sdist = package["sdist"] {
                 add(sdist, of: package, tags: tags + ["sdist"], to: collector)
             }
-            if package["source"]?["registry"] != nil, package["wheels"] == nil,
-                package["sdist"] == nil
-            {
-                collector.leaveOut(package.packageName, "it names no file", at: package.place)
-            }
-            if package["source"]?["git"] != nil {
+            let source = package["source"]
+            let folder = ["editable", "virtual", "directory"].lazy.compactMap { source?[$0] }.first
+            if source?["git"] != nil {
                 collector.leaveOut(
                     package.packageName, "it is a repository, not a file", at: package.place)
+            } else if let folder {
+                // The members of a workspace belong to the project, as its own package does.
+                let isOwn =
+                    folder.string?.isProjectFolder == true
+                    || members.contains(package["name"]?.string ?? "")
+                if !isOwn {
+                    collector.leaveOut(
+                        package.packageName, "it is a folder, not a file", at: package.place)
+                }
+            } else if package["wheels"] == nil, package["sdist"] == nil {
+                collector.leaveOut(package.packageName, "it names no file", at: package.place)
             }
         }
     }

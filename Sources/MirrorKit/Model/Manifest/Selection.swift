@@ -309,6 +309,12 @@ struct TargetPattern: Sendable, Hashable {
             })
     }
 
+    /// Whether the pattern matches a whole path.
+    func matches(_ path: String) -> Bool {
+        var path = path
+        return path.withUTF8 { matches($0) }
+    }
+
     private static func matches(
         _ elements: [Element], _ part: Slice<UnsafeBufferPointer<UInt8>>
     ) -> Bool {
