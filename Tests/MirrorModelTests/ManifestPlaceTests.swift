@@ -59,6 +59,44 @@ import Testing
         #expect(none.contains("have no tags"))
     }
 
+    @Test(arguments: [
+        ("Cache/py/**", "Did you mean 'Caches/py/**'?"),
+        ("caches/pi/*.whl", "Did you mean 'Caches/py/*.whl'?"),
+        ("Caches/py", "Did you mean 'Caches/py/**'?"),
+        ("py/**", "Did you mean 'Caches/py/**'?"),
+        ("Documents/wrold.bin", "Did you mean 'Documents/world.bin'?"),
+        ("main/binary-amd46", "Did you mean main/binary-amd64?"),
+        ("Caches/py/*.whk", "mirror plan -v lists the targets."),
+        ("Caches/npm/**", "mirror plan -v lists the targets."),
+        ("*.whk", "mirror plan -v lists the targets."),
+    ])
+    func aMisspeltPatternSuggestsTheNearest(word: String, end: String) throws {
+        var resources = try ["Caches/py/a.whl", "Documents/world.bin"].map {
+            try Resource($0, from: "https://h/\($0)")
+        }
+        resources[0].tags = ["main/binary-amd64"]
+        let manifest = Manifest(name: "m", resources: resources)
+        let refusal = try #require(throws: MirrorError.self) {
+            try Selection(only: [word]).refuseUnknownWords(in: [manifest])
+        }
+        #expect(refusal.code == .usage)
+        #expect(refusal.message.hasSuffix(end), "\(refusal.message)")
+    }
+
+    @Test(arguments: [
+        ("world.bin", "Did you mean 'Documents/world.bin'?"),
+        ("Caches", "Did you mean 'Caches/**'?"),
+        ("maps", "The manifests have no tags."),
+    ])
+    func aNameThatIsNoTagSuggestsItsPattern(word: String, end: String) throws {
+        let resources = try ["Caches/py/a.whl", "Documents/world.bin"].map {
+            try Resource($0, from: "https://h/\($0)")
+        }
+        let manifest = Manifest(name: "m", resources: resources)
+        let words = NearestName.sentence(tag: word, known: [], in: [manifest])
+        #expect(words.hasSuffix(end), "\(words)")
+    }
+
     @Test func aMisspeltTargetSuggestsTheNearest() throws {
         let known = try ["Caches/a.bin", "Documents/long/way/down/to/the/world.pmtiles"].map {
             try Target($0)

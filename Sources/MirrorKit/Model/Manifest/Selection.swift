@@ -74,19 +74,9 @@ extension Selection {
     ///
     /// Such a word selects no resource, which a user would not notice.
     func refuseUnknownWords(in manifests: [Manifest]) throws(MirrorError) {
-        let unknown = try unknownPatterns(in: manifests)
-        for (word, pattern) in unknown {
-            let isMatched = manifests.contains { manifest in
-                manifest.resources.indices.contains { position in
-                    manifest.resources.withPath(at: position) { pattern.matches($0) }
-                }
-            }
-            if !isMatched {
-                throw MirrorError(
-                    .usage,
-                    "\(Quoted(word)): no target matches this pattern. * stands for any text within a folder, ** for any folders: 'Caches/py/**'. mirror plan -v lists the targets."
-                )
-            }
+        for (word, pattern) in try unknownPatterns(in: manifests)
+        where !pattern.matchesTarget(in: manifests) {
+            throw MirrorError(.usage, NearestName.sentence(pattern: word, in: manifests))
         }
     }
 
@@ -98,21 +88,27 @@ extension Selection {
         in manifests: [Manifest]
     ) throws(MirrorError) -> [(word: String, pattern: TargetPattern)] {
         if isAll { return [] }
+        let tags = Selection.tags(in: manifests)
+        var patterns: [(word: String, pattern: TargetPattern)] = []
+        for word in only.sorted() + skip.sorted() where !tags.contains(word) {
+            guard let pattern = TargetPattern(word) else {
+                throw MirrorError(
+                    .usage, NearestName.sentence(tag: word, known: tags, in: manifests))
+            }
+            patterns.append((word, pattern))
+        }
+        return patterns
+    }
+
+    /// The tags of manifests, and the words of tags such as `dev+optional`.
+    static func tags(in manifests: [Manifest]) -> Set<String> {
         var tags: Set<String> = []
         for manifest in manifests {
             for at in manifest.resources.indices {
                 tags.formUnion(manifest.resources.tags(at: at))
             }
         }
-        for tag in tags { tags.formUnion(Selection.words(of: tag)) }
-        var patterns: [(word: String, pattern: TargetPattern)] = []
-        for word in only.sorted() + skip.sorted() where !tags.contains(word) {
-            guard let pattern = TargetPattern(word) else {
-                throw MirrorError(.usage, NearestName.sentence(tag: word, known: tags))
-            }
-            patterns.append((word, pattern))
-        }
-        return patterns
+        return tags.union(tags.flatMap { words(of: $0) })
     }
 }
 
@@ -313,6 +309,15 @@ struct TargetPattern: Sendable, Hashable {
     func matches(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { matches($0) }
+    }
+
+    /// Whether the pattern matches a target of the manifests.
+    func matchesTarget(in manifests: [Manifest]) -> Bool {
+        manifests.contains { manifest in
+            manifest.resources.indices.contains { position in
+                manifest.resources.withPath(at: position) { matches($0) }
+            }
+        }
     }
 
     private static func matches(
