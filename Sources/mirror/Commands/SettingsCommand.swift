@@ -110,7 +110,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
     func run() async throws {
         _ = try root.session()
         let option = try SettingsSetCommand.option(named: key)
-        guard let parsed = EffectiveWords.value(of: value, option),
+        guard let parsed = EffectiveWords.value(of: value, option).map(option.absolute),
             let words = EffectiveWords.words(for: parsed, option)
         else { throw MirrorError(.usage, EffectiveWords.kind(of: option)) }
         try DeviceSettings.changing(root) { settings in

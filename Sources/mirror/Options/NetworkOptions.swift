@@ -159,16 +159,18 @@ struct ConnectionOptions: ParsableArguments {
         guard stallTimeout.seconds > 0 else {
             throw ValidationError("--stall-timeout takes at least 1s.")
         }
-        // libcurl would go on without the file.
-        if let path = netrcFile, let flaw = ConnectionOptions.flaw(inFile: path) {
-            throw ValidationError("--netrc-file \(path.printable): \(flaw).")
-        }
-        for (option, files) in [("--cert", cert), ("--key", key)] {
-            for file in files {
-                if let flaw = ConnectionOptions.flaw(inFile: file.path) {
-                    throw ValidationError("\(option) \(file.path.printable): \(flaw).")
-                }
+        // libcurl would go on without a netrc file, and reads the others at the first request.
+        let files =
+            [("--netrc-file", netrcFile), ("--cacert", cacert)]
+            + cert.map { ("--cert", $0.path) } + key.map { ("--key", $0.path) }
+        for case (let option, let path?) in files {
+            if let flaw = ConnectionOptions.flaw(inFile: path) {
+                throw ValidationError("\(option) \(path.printable): \(flaw).")
             }
+        }
+        for path in [cacert].compactMap(\.self) + cert.map(\.path)
+        where !ConnectionOptions.hasCertificate(path) {
+            throw ValidationError("\(path.printable): it has no certificate in PEM form.")
         }
         for file in cert {
             let keyFile = key.first { $0.origin == file.origin }?.path ?? file.path
@@ -179,6 +181,11 @@ struct ConnectionOptions: ParsableArguments {
         for file in key where !cert.contains(where: { $0.origin == file.origin }) {
             throw ValidationError("--key \(file.origin): this origin has no --cert.")
         }
+    }
+
+    /// Whether a file has a certificate in PEM form.
+    private static func hasCertificate(_ path: String) -> Bool {
+        (try? ReplacedFile.text(at: path))?.contains("CERTIFICATE-----") != false
     }
 
     /// Returns why a PEM file has no key that mirror can use. Returns nil if it has one.

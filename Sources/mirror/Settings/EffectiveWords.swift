@@ -278,6 +278,8 @@ struct OptionCatalog {
         let isRepeating: Bool
         /// The default, as the parser prints it. `nil` means that there is none.
         let defaultValue: String?
+        /// What the help calls the value, such as `file`. `nil` for a flag.
+        let valueName: String?
     }
 
     /// A verb and its options.
@@ -344,6 +346,28 @@ extension OptionCatalog.Option {
         self.init(
             name: long, short: name("short"), isFlag: tree["kind"]?.string == "flag",
             isRepeating: tree["isRepeating"]?.bool ?? false,
-            defaultValue: tree["defaultValue"]?.string)
+            defaultValue: tree["defaultValue"]?.string, valueName: tree["valueName"]?.string)
+    }
+
+    /// Returns a value with absolute paths of files, for commands that run in another folder.
+    func absolute(_ value: DeviceSettings.Value) -> DeviceSettings.Value {
+        guard case .texts(let texts) = value else { return value }
+        switch valueName {
+        case "file": return .texts(texts.map(Self.absolute))
+        case "origin=file":
+            return .texts(
+                texts.map { text in
+                    guard let sign = text.firstIndex(of: "=") else { return text }
+                    let path = text[text.index(after: sign)...]
+                    return text[...sign] + Self.absolute(String(path))
+                })
+        default: return value
+        }
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard !path.isEmpty, !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
     }
 }
