@@ -88,6 +88,13 @@ struct NginxTests {
                 let isOwn = line.hasPrefix(nginx.guarded + "/")
                 #expect(line.hasSuffix(isOwn ? " SUCCESS" : " NONE"), "\(line)")
             }
+            // A probe gives the advice that a sync gives.
+            let probe = try ground.start(
+                "probe", "\(nginx.guarded)/a.bin", "--cacert", nginx.certificate
+            ).wait()
+            #expect(probe.ending == .exited(1), "\(probe)")
+            #expect(
+                probe.errors.contains("Give one with --cert \(nginx.guarded)=FILE."), "\(probe)")
         }
     }
 

@@ -49,6 +49,13 @@ import Testing
         #expect(safety.sentence.contains("resumed:") == safety.isSafe)
     }
 
+    /// nginx answers 400 to a client without a certificate.
+    @Test func anAnswer400ToAProbeMayWantACertificate() throws {
+        let refused = try report([], status: 400, then: (400, []))
+        #expect(refused.error?.remedy == Remedy(.giveCertificate, "https://a.example"))
+        #expect(try report([], status: 404, then: (404, [])).error?.remedy == nil)
+    }
+
     @Test func oneByteShowsThatRangesWork() throws {
         let tag = ("ETag", "\"a\"")
         let report = try report(

@@ -27,8 +27,9 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
             throw MirrorError(.offline, "A probe asks servers, and cannot be offline.")
         }
         CommandStage.enter(.asking)
-        let reports = try await ServerProbe.reports(
+        var reports = try await ServerProbe.reports(
             on: urls, configuration: network.configuration)
+        for at in reports.indices { reports[at].error = reports[at].error?.worded }
         LiveDisplay.shared.end()
         show(reports)
         let errors = reports.compactMap(\.error)
@@ -61,7 +62,7 @@ extension ProbeCommand {
         let clock = LocalClock.ofThisProcess(now: .now)
         for (number, report) in reports.enumerated() {
             if let error = report.error {
-                Console.error.line("mirror: error: \(error.sentence.printable)")
+                Console.error.line("mirror: error: \(error.message.printable)")
                 continue
             }
             if number > 0 { Console.output.line("") }

@@ -90,6 +90,7 @@ extension ProbeReport {
         error.isRetryable = mayPass
         error.status = status
         error.source = url.description
+        error.remedy = ResponseError(.httpStatus, error.message, status: status).remedy(at: url)
         return error
     }
 
