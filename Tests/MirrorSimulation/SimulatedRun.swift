@@ -111,7 +111,8 @@ extension SimulatedRun: RunSurroundings {
     }
 
     func submit(
-        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+        _ position: Int, _ step: Step, with others: [Int], storedMediaType: String?,
+        keepsPart: Bool, isUrgent: Bool
     ) {
         if isPaused { submittedWhilePaused.append(position) }
         // Another step of the same request may be urgent; its wish has the same number.

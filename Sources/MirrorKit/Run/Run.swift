@@ -269,19 +269,24 @@ final class Execution: Sendable {
         Event(run: identifier, time: time, body: body, totals: totals)
     }
 
-    /// Makes the download of a step.
+    /// Makes the download that brings the bytes of a step, and of `others` with the same bytes.
+    ///
+    /// Sources that only one of them names follow those of the step.
     func download(
-        for step: Step, at position: Int, storedMediaType: String?, keepsPart: Bool,
-        isUrgent: Bool, spending allowance: ByteAllowance?
+        _ number: Int, for step: Step, with others: [Int], storedMediaType: String?,
+        keepsPart: Bool, isUrgent: Bool, spending allowance: ByteAllowance?
     ) -> Download {
         // Only an orphan's step has no resource, and such a step is a removal.
-        guard let number = step.resource else {
+        guard var resource = plan.resource(of: step) else {
             preconditionFailure("a transfer without a resource")
         }
-        let resource = plan.manifests[step.manifest].resources[number]
+        for other in others {
+            let sources = plan.resource(of: plan.steps[other])?.sources ?? []
+            resource.mirrors += sources.filter { !resource.sources.contains($0) }
+        }
         let request = (credentials?.requests ?? prepared).request(for: resource)
         return Download(
-            id: RunRegister.id(of: self.number, position: position),
+            id: RunRegister.id(of: self.number, position: number),
             target: step.target, sources: request.sources, postBody: request.body,
             expectation: Expectation(of: resource, replacing: storedMediaType),
             local: step.local, part: step.part,

@@ -403,22 +403,23 @@ extension RunDriver {
     }
 
     func submit(
-        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+        _ number: Int, _ step: Step, with others: [Int], storedMediaType: String?, keepsPart: Bool,
+        isUrgent: Bool
     ) {
         guard let transfers else { return }
         begunAt = transfers.iterations
         transfers.submit(
             execution.download(
-                for: step, at: position, storedMediaType: storedMediaType, keepsPart: keepsPart,
-                isUrgent: isUrgent, spending: permission?.allowance))
+                number, for: step, with: others, storedMediaType: storedMediaType,
+                keepsPart: keepsPart, isUrgent: isUrgent, spending: permission?.allowance))
     }
 
-    func pause(_ positions: [Int]) { for at in positions { transfers?.pause(id(of: at)) } }
+    func pause(_ numbers: [Int]) { for number in numbers { transfers?.pause(id(of: number)) } }
 
-    func resume(_ positions: [Int]) { for at in positions { transfers?.resume(id(of: at)) } }
+    func resume(_ numbers: [Int]) { for number in numbers { transfers?.resume(id(of: number)) } }
 
-    func cancel(_ positions: [Int], discardingParts: Bool) {
-        transfers?.cancel(positions.map(id), discardingPart: discardingParts)
+    func cancel(_ numbers: [Int], discardingParts: Bool) {
+        transfers?.cancel(numbers.map(id), discardingPart: discardingParts)
     }
 
     func promote(_ position: Int, _ promotion: Promotion) { lock(.promote(promotion), position) }

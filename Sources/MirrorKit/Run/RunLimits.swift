@@ -90,11 +90,11 @@ struct RunLimits {
     private func postponedSteps() -> PositionSet {
         var postponed = PositionSet()
         if deferral == nil, options.paused.isEmpty { return postponed }
-        let sharing = RequestSharing(plan, AtomicSets(plan))
-        for leader in sharing.leaders {
-            let group = [leader] + (sharing.followers[leader] ?? [])
-            if plan.deferral(of: group, deferral, aside: options.paused) != nil {
-                postponed.insert(group)
+        let planned = PlannedDownloads(plan, AtomicSets(plan))
+        for number in planned.numbers {
+            let steps = planned.steps(of: number)
+            if plan.deferral(of: steps, deferral, aside: options.paused) != nil {
+                postponed.insert(steps)
             }
         }
         return postponed

@@ -69,40 +69,64 @@ import Testing
         #expect(rig.machine.isOver)
     }
 
-    @Test(arguments: [true, false]) func thoseThatShareTheRequestAreFetched(isHeld: Bool) throws {
+    @Test(arguments: [true, false]) func theOtherTargetsGetTheBytes(isHeld: Bool) throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
         if isHeld { rig.tell(.pause(nil)) }
         rig.tell(.ready)
-        rig.tell(.cancel(rig.targets[0], discardingPart: false))
-        if isHeld {
-            rig.tell(.resume(nil))
-        } else {
-            #expect(rig.cancelled == [0])
-            rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
-        }
+        rig.tell(.cancel(rig.targets[0], discardingPart: true))
         #expect(rig.failed == ["a"])
-        #expect(rig.submitted == (isHeld ? [1, 2] : [0, 1, 2]))
-        for position in [1, 2] {
-            try rig.receive(position)
-            rig.promote(position)
-        }
+        if isHeld { rig.tell(.resume(nil)) }
+        #expect(rig.submitted == [0])
+        #expect(rig.cancelled == [])
+        rig.tell(.transfer(0, .progress(bytes: 1, size: 3, bytesPerSecond: 1)))
+        #expect(rig.progress == ["b"])
+        try rig.receive(0)
+        for position in [1, 2] { rig.promote(position) }
         #expect(rig.done == ["b", "c"])
+        #expect(rig.machine.isOver)
+        let totals = rig.machine.totals
+        #expect(totals.transfers == 1 && totals.ended == 1 && totals.failed == 0)
+    }
+
+    @Test func aDownloadEndsWithItsLastTarget() throws {
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.ready)
+        for target in rig.targets { rig.tell(.cancel(target, discardingPart: false)) }
+        #expect(rig.failed == ["a"])
+        #expect(rig.cancelled == [0])
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        #expect(rig.failed == ["a", "b"])
         #expect(rig.machine.isOver)
     }
 
-    /// It asks itself by then. The simulation found it counted twice (seed 842404).
-    @Test func aSharerOfAWaitingRequestEndsOnce() throws {
+    @Test func oneThatWaitsForAnotherTargetsFileEndsAtOnce() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.tell(.cancel(rig.targets[1], discardingPart: false))
+        #expect(rig.failed == ["b"])
+        for position in [0, 2] { rig.promote(position) }
+        #expect(rig.done == ["a", "c"])
+        #expect(rig.machine.isOver)
+    }
+
+    /// Its download takes its turn with the others. The simulation found it counted twice (seed 842404).
+    @Test func theOtherTargetOfAWaitingDownloadEndsOnce() throws {
         var rig = try RunRig(fetching: ["f0", "f1", "x/same", "y/same"]) { $0.window = 2 }
         rig.tell(.ready)
         rig.tell(.cancel(rig.targets[2], discardingPart: false))
+        #expect(rig.submitted == [0, 1])
+        for number in [0, 1] {
+            rig.tell(
+                .transfer(
+                    number, .ended(.failed(MirrorError(.httpStatus, "404"), TransferCost()))))
+        }
         #expect(rig.submitted == [0, 1, 3])
         rig.tell(.end(.interrupted(exit: 130)))
-        for position in [0, 1, 3] {
-            rig.tell(.transfer(position, .ended(.cancelled(TransferCost(requests: 1)))))
-        }
+        rig.tell(.transfer(3, .ended(.cancelled(TransferCost(requests: 1)))))
         #expect(rig.machine.isOver)
         let outcomes = rig.summary().outcomes
-        #expect(outcomes == [.failed: 1, .interrupted: 3])
+        #expect(outcomes == [.failed: 3, .interrupted: 1])
     }
 
     @Test func oneThatSharesTheRequestEndsAlone() throws {

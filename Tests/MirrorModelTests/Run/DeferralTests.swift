@@ -115,6 +115,30 @@ import Testing
         #expect(rig.resumed.contains(1))
     }
 
+    @Test func aDownloadIsPausedWhileOneOfItsTargetsIs() throws {
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.ready)
+        rig.tell(.pause(rig.targets[1]))
+        #expect(rig.paused == [0])
+        rig.tell(.pause(rig.targets[0]))
+        rig.tell(.resume(rig.targets[1]))
+        #expect(rig.resumed == [])
+        rig.tell(.resume(rig.targets[0]))
+        #expect(rig.resumed == [0])
+    }
+
+    @Test func aDownloadIsDeferredWithAllItsTargets() throws {
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.ready)
+        rig.tell(.putAside(rig.targets[1]))
+        #expect(rig.cancelled == [])
+        rig.tell(.putAside(nil))
+        #expect(rig.cancelled == [0])
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        #expect(rig.reasons == ["a": .deferred(.paused), "b": .deferred(.paused)])
+        #expect(rig.machine.isOver)
+    }
+
     @Test func everyPauseHasItsEnd() throws {
         var paused = PausedTargets()
         let target = try Target("Caches/a")

@@ -156,7 +156,8 @@ private final class Surroundings: RunSurroundings {
     }
 
     func submit(
-        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+        _ position: Int, _ step: Step, with others: [Int], storedMediaType: String?,
+        keepsPart: Bool, isUrgent: Bool
     ) { runs.post(runs.answer(to: position), to: run) }
 
     func cancel(_ positions: [Int], discardingParts: Bool) {

@@ -68,7 +68,8 @@ final class NotedSurroundings: RunSurroundings {
     }
 
     func submit(
-        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+        _ position: Int, _ step: Step, with others: [Int], storedMediaType: String?,
+        keepsPart: Bool, isUrgent: Bool
     ) { asked.append(.submit(position, keepsPart: keepsPart)) }
 
     func pause(_ positions: [Int]) { asked.append(.pause(positions)) }
@@ -248,6 +249,11 @@ struct RunRig {
     var done: [String] { told { if case .done(let done) = $0 { done.target.name } else { nil } } }
     var failed: [String] {
         told { if case .failed(let failed) = $0 { failed.target.name } else { nil } }
+    }
+
+    /// The targets that the progress of downloads was told of.
+    var progress: [String] {
+        told { if case .progress(let now) = $0 { now.target.name } else { nil } }
     }
 
     /// Why the targets ended as they did.

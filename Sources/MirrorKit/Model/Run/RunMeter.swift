@@ -40,7 +40,7 @@ struct TransferCount: Sendable, Hashable {
 /// Adds up the bytes that a run's transfers have brought and are expected to bring.
 struct RunMeter: Sendable {
     private var totals = RunTotals()
-    /// Transfers that have not ended, by the positions of their steps.
+    /// Transfers that have not ended, by the numbers of their downloads.
     private var open = PositionSet()
     /// `bytes`: bytes that arrived; `ended`: transfers that ended.
     ///
@@ -55,9 +55,10 @@ struct RunMeter: Sendable {
     /// The shortest time, in milliseconds, from which a rate is computed.
     private static let shortest: Int64 = 500
 
-    /// Adds a transfer, with the body bytes that are expected of it.
-    mutating func add(_ position: Int, _ expected: Int64?) {
-        open.insert(CollectionOfOne(position))
+    /// Adds a transfer, with the body bytes that are expected of it, unless it was added before.
+    mutating func add(_ number: Int, _ expected: Int64?) {
+        if open.contains(number) { return }
+        open.insert(number)
         totals.transfers += 1
         add(expected, 1)
     }
@@ -70,9 +71,9 @@ struct RunMeter: Sendable {
         add(new.expected, 1)
     }
 
-    /// Enters the end of a step. Does nothing if the step has no open transfer.
-    mutating func end(_ position: Int, _ count: TransferCount, hasFailed: Bool, at time: Int64) {
-        guard open.remove(position) else { return }
+    /// Enters the end of a transfer. Does nothing if none with this number is open.
+    mutating func end(_ number: Int, _ count: TransferCount, hasFailed: Bool, at time: Int64) {
+        guard open.remove(number) else { return }
         var last = count
         last.expected = count.received
         change(from: count, to: last, at: time)

@@ -19,21 +19,24 @@ protocol RunSurroundings: AnyObject {
     /// Releases a step's target. Steps of other runs that wait for it get the result.
     func release(_ position: Int, _ end: Result<Event.Done, MirrorError>?)
 
-    /// Begins a step's transfer; `transfer` follows with each event.
+    /// Begins a download; `transfer` follows with each event.
     ///
     /// - Parameters:
+    ///   - step: the step whose target receives the bytes.
+    ///   - others: the further steps that get the bytes.
     ///   - storedMediaType: the media type of the version at the target, where known.
     ///   - keepsPart: whether the bytes go into a part, however few, because they must outlive the
     ///     run.
     ///   - isUrgent: whether the transfer goes on when the budget is spent.
     func submit(
-        _ position: Int, _ step: Step, storedMediaType: String?, keepsPart: Bool, isUrgent: Bool)
-    /// Stops asking for bytes of these transfers.
-    func pause(_ positions: [Int])
-    /// Resumes these transfers.
-    func resume(_ positions: [Int])
-    /// Ends these transfers.
-    func cancel(_ positions: [Int], discardingParts: Bool)
+        _ number: Int, _ step: Step, with others: [Int], storedMediaType: String?, keepsPart: Bool,
+        isUrgent: Bool)
+    /// Stops asking for bytes of these downloads.
+    func pause(_ numbers: [Int])
+    /// Resumes these downloads.
+    func resume(_ numbers: [Int])
+    /// Ends these downloads.
+    func cancel(_ numbers: [Int], discardingParts: Bool)
     /// Removes parts that no step will use.
     func discard(parts: [String])
 
@@ -78,7 +81,7 @@ enum RunInput: Sendable {
     case lookedAtKept(Int)
     /// No step may begin, because of this error.
     case refused(MirrorError)
-    /// An event of a step's transfer.
+    /// An event of a download.
     case transfer(Int, TransferEvent)
     /// A step's file has its final name, or failed to get it.
     case promoted(Int, PromotionResult)

@@ -204,11 +204,11 @@ extension SetFlow {
             if book.plan.steps.isRemoval(at: position) {
                 book.sets.note(.failed(error), ofSet: set)
                 book.failOrphan(position, error)
-            } else if let work = putBack(position, &book) {
+            } else if putBack(position, &book) != nil {
                 states[set].held.removeAll { $0 == position }
                 book.sets.open(CollectionOfOne(position))
-                if work.isCopy, error.code == .sourceChanged, !book.isEnding {
-                    transfers.fetchInstead(position, &book)
+                if book.isCopy(position), error.code == .sourceChanged, !book.isEnding {
+                    transfers.fetchInstead([position], &book)
                 } else {
                     book.fail(position, error)
                 }

@@ -7,7 +7,9 @@ struct StepBook: ~Copyable {
     let rules: RunRules
     let settler: Settler
     unowned let surroundings: any RunSurroundings
-    private(set) var sharing: RequestSharing
+    let planned: PlannedDownloads
+    /// The downloads that have begun and not ended, by their numbers.
+    var downloads: [Int: DownloadProgress] = [:]
     var accounts: StepAccounts
     var table = StepTable()
     /// Steps whose targets this run has claimed. Other runs of the process may wait for them.
@@ -30,9 +32,9 @@ struct StepBook: ~Copyable {
         settler = Settler(plan: plan, onConflict: rules.onConflict)
         accounts = StepAccounts(plan)
         sets = SetProgress(plan)
-        sharing = RequestSharing(plan, sets.sets)
-        for position in sharing.leaders {
-            accounts.expectTransfer(position, plan.steps.expectedBytes(at: position))
+        planned = PlannedDownloads(plan, sets.sets)
+        for number in planned.numbers {
+            accounts.expectTransfer(number, plan.steps.expectedBytes(at: number))
         }
     }
 
@@ -59,13 +61,19 @@ extension StepBook {
     mutating func open(_ local: [Int], kept: Int) {
         accounts.counts.enterKept(kept)
         accounts.open(local)
-        accounts.open(sharing.leaders)
-        accounts.open(sharing.followers.values.joined())
+        accounts.open(planned.numbers)
+        accounts.open(planned.furtherSteps)
         if !sets.isEmpty {
             sets.open(local)
-            sets.open(sharing.leaders)
-            sets.open(sharing.followers.values.joined())
+            sets.open(planned.numbers)
+            sets.open(planned.furtherSteps)
         }
+    }
+
+    /// Whether a step's bytes come from another file of the tree, so that they can be fetched instead.
+    func isCopy(_ position: Int) -> Bool {
+        guard let work = table[position] else { return false }
+        return work.origin == .tree || work.download.map { $0.receiver != position } ?? false
     }
 
     /// Puts steps under way, with their rows. Returns those that go on.
@@ -88,46 +96,21 @@ extension StepBook {
         return begun
     }
 
-    /// Returns the steps that still wait for the request of another step.
-    func waitingFollowers(of position: Int) -> [Int] {
-        (sharing.followers[position] ?? []).filter { isWaiting($0) }
+    /// Removes a download from those under way, and returns its steps.
+    mutating func takeDownload(_ number: Int) -> [Int] {
+        downloads.removeValue(forKey: number)?.steps ?? []
     }
 
-    /// Whether a step waits for its turn, for its target, or for another step's request.
+    /// Returns the steps of a planned download that wait for its turn.
+    func waitingSteps(of number: Int) -> [Int] {
+        planned.steps(of: number).filter { isWaiting($0) }
+    }
+
+    /// Whether a step waits for its turn or for its target.
     ///
-    /// A step whose finished work waits for its set waits for none of these three.
+    /// A step whose finished work waits for its set waits for neither.
     func isWaiting(_ position: Int) -> Bool {
         accounts.open.contains(position) && table[position] == nil && !held.contains(position)
-    }
-
-    /// Divides the followers of a failed request: some send their own, the rest share its failure.
-    ///
-    /// After `offline`, a follower sends a request if it may begin. After any other error, it does
-    /// so if it has a source that the leader did not ask. Of followers with equal sources the first
-    /// sends a request, and the others wait for it. If the error ends the run, all followers share
-    /// the error.
-    mutating func divide(
-        _ followers: [Int], of leader: Int, after error: MirrorError
-    ) -> (asking: [Int], sharing: [Int]) {
-        if error.code.endsRun { return ([], followers) }
-        let asked = Set(plan.resource(of: plan.steps[leader])?.sources ?? [])
-        var leaders: [[Source]: Int] = [:]
-        var (asking, sharingFailure): ([Int], [Int]) = ([], [])
-        for follower in followers {
-            let sources = plan.resource(of: plan.steps[follower])?.sources ?? []
-            let hasOthers =
-                error.code == .offline ? mayBegin(follower) : !sources.allSatisfy(asked.contains)
-            if !hasOthers {
-                sharingFailure.append(follower)
-            } else if let first = leaders[sources] {
-                sharing.follow(first, by: follower, insteadOf: leader)
-            } else {
-                leaders[sources] = follower
-                sharing.follow(nil, by: follower, insteadOf: leader)
-                asking.append(follower)
-            }
-        }
-        return (asking, sharingFailure)
     }
 }
 
@@ -147,7 +130,7 @@ extension StepBook {
             discardSupersededParts(of: done.target)
         }
         // An end that another run brought has that run's times, which do not count here.
-        done.trace = table[position]?.trace
+        done.trace = trace(of: position)
         tell(.done(done))
         close(position, .success(done), isPassedOn: true)
     }
@@ -180,7 +163,7 @@ extension StepBook {
         finish(position, done, isAcceptedStale: isAccepted)
     }
 
-    /// Ends a step as deferred, and so the steps that wait for its request.
+    /// Ends a step as deferred.
     mutating func postpone(
         _ position: Int, _ deferral: Deferral, _ cost: TransferCost = TransferCost()
     ) {
@@ -189,9 +172,6 @@ extension StepBook {
         done.bytesReceived = cost.bytesReceived
         done.bytesReused = cost.bytesReused
         finish(position, done)
-        for follower in begin(waitingFollowers(of: position), .transfer, needsRow: false) {
-            postpone(follower.position, deferral)
-        }
     }
 
     /// Ends a step for whose file there is no room.
@@ -223,7 +203,7 @@ extension StepBook {
     @discardableResult
     mutating func lose(_ position: Int, _ error: MirrorError) -> MirrorError {
         var failed = plan.failure(of: plan.steps[position], error)
-        failed.trace = table[position]?.trace
+        failed.trace = trace(of: position)
         accounts.counts.enter(failed)
         if sets.isEssential(position) { sets.note(.failed(failed.error), at: position) }
         tell(failed)
@@ -270,12 +250,26 @@ extension StepBook {
         accounts.close(position)
         if !sets.isEmpty { sets.close(position) }
         noteRoom(position, end)
-        let work = table.remove(position)
         let hasFailed = if case .failure? = end { true } else { false }
-        accounts.endTransfer(
-            position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),
-            hasFailed: hasFailed, at: now.elapsed)
+        if let download = table.remove(position)?.download {
+            if download.receiver == position {
+                accounts.endTransfer(
+                    download.number, download.count, hasFailed: hasFailed, at: now.elapsed)
+            }
+        } else {
+            accounts.endTransfer(
+                position, TransferCount(plan.steps.expectedBytes(at: position)),
+                hasFailed: hasFailed, at: now.elapsed)
+        }
         letGo(position, isPassedOn || !isEnding ? end : nil)
+    }
+
+    /// When the download of a step began and ended. `nil` if the step has no download of its own.
+    private func trace(of position: Int) -> TransferTrace? {
+        guard let download = table[position]?.download, download.receiver == position else {
+            return nil
+        }
+        return download.trace
     }
 
     /// Releases the target of a step that has ended, or that does not come in this run.
@@ -314,7 +308,7 @@ extension StepBook {
 // MARK: Steps that end only because the run does
 
 extension StepBook {
-    /// Ends steps whose turn does not come in this run, and the steps that share their requests.
+    /// Ends steps whose turn does not come in this run.
     ///
     /// They are counted and have no events, so that a run of a million steps ends within a second.
     mutating func leaveOut(_ positions: some Collection<Int>) {
@@ -323,28 +317,17 @@ extension StepBook {
         if !claimed.isEmpty {
             for position in positions { letGo(position) }
         }
-        if sharing.followers.isEmpty { return }
-        for position in positions {
-            // A follower that sends its own request, because its leader was cancelled, ends by
-            // itself.
-            for follower in waitingFollowers(of: position) {
-                accounts.leaveOut(CollectionOfOne(follower))
-                letGo(follower)
-            }
-        }
     }
 
     /// Notes that sets will not be complete, because the run does not reach these steps.
     private mutating func leaveOutOfSets(_ positions: some Collection<Int>) {
         for position in positions {
-            for left in [position] + waitingFollowers(of: position) {
-                if sets.isEssential(left) { sets.note(.ended, at: left) }
-                sets.close(left)
-            }
+            if sets.isEssential(position) { sets.note(.ended, at: position) }
+            sets.close(position)
         }
     }
 
-    /// Ends a step and the steps that share its request. They are counted, and have no events.
+    /// Ends a step that the end of the run interrupts. The step is counted, and has no event.
     mutating func breakOff(_ position: Int) {
         accounts.enterUnfinished(position)
         leaveOut(CollectionOfOne(position))
@@ -390,19 +373,15 @@ final class StepWork {
     var holding: Holding?
     /// How many bytes in memory are on their way to the final name.
     var bytesInMemory = 0
-    /// The bytes that the step's transfer has brought. `nil` until the transfer begins.
-    var count: TransferCount?
-    /// When the step's transfer began and ended. `nil` until the transfer begins.
-    var trace: TransferTrace?
+    /// The download that brings the step's bytes. `nil` if the step needs no server.
+    var download: DownloadProgress?
 
     /// Where a step's bytes come from.
     enum Origin {
         /// The tree: the step needs no server.
         case tree
-        /// A transfer of its own, or of another run.
+        /// A download, or another run.
         case transfer
-        /// The transfer of another step, which wants the same bytes.
-        case otherStep
     }
 
     /// What a step changes when its set is promoted.
@@ -411,15 +390,55 @@ final class StepWork {
         case confirm(Confirmed)
     }
 
-    /// Whether the bytes come from another file of the tree, so that they can be fetched instead.
-    var isCopy: Bool { origin != .transfer }
-
     init(_ step: Step, _ origin: Origin) {
         self.step = step
         self.origin = origin
     }
+}
 
-    /// Notes when the step's transfer began and ended.
+/// What a run knows of a download: the steps whose targets it brings, its bytes and its times.
+///
+/// The first of its steps receives the bytes. The others copy them from the receiver's file, or
+/// from its part while the files wait for their set.
+final class DownloadProgress {
+    /// The download's number in the run: the position of the step that it began with.
+    let number: Int
+    /// The step whose target receives the bytes. Events of the download name this target.
+    private(set) var receiver: Int
+    /// The steps that wait for the receiver's bytes.
+    private(set) var others: [Int]
+    /// The bytes that the download has brought.
+    var count: TransferCount
+    /// When the download began and ended. `nil` until its first request.
+    private(set) var trace: TransferTrace?
+
+    /// - Parameter steps: the steps whose targets the download brings; never empty.
+    init(for steps: [Int], expecting bytes: Int64?) {
+        number = steps[0]
+        receiver = steps[0]
+        others = Array(steps.dropFirst())
+        count = TransferCount(bytes)
+    }
+
+    /// The steps that the download still brings the bytes of.
+    var steps: [Int] { [receiver] + others }
+
+    /// Takes the steps that wait for the receiver's bytes.
+    func takeOthers() -> [Int] {
+        defer { others = [] }
+        return others
+    }
+
+    /// Leaves out a step that has ended. The download needs another one that goes on.
+    func leaveOut(_ step: Int) {
+        if receiver == step, !others.isEmpty {
+            receiver = others.removeFirst()
+        } else {
+            others.removeAll { $0 == step }
+        }
+    }
+
+    /// Notes when the download began and ended.
     func note(_ event: TransferEvent, at elapsed: Int64) {
         switch event {
         case .started: trace = TransferTrace(began: elapsed, ended: elapsed)
@@ -522,25 +541,25 @@ struct StepAccounts: Sendable {
 // MARK: Bytes
 
 extension StepAccounts {
-    /// Adds a step's transfer to those that the run is expected to make.
-    mutating func expectTransfer(_ position: Int, _ expected: Int64?) {
-        meter.add(position, expected)
+    /// Adds a download to those that the run is expected to make.
+    mutating func expectTransfer(_ number: Int, _ expected: Int64?) {
+        meter.add(number, expected)
     }
 
-    /// Counts an event of a step's transfer.
-    mutating func count(_ event: TransferEvent, of work: StepWork, at elapsed: Int64) {
-        let old = work.count ?? TransferCount(work.step.expectedBytes)
-        var new = old
-        new.take(event, of: work.step)
-        work.count = new
-        meter.change(from: old, to: new, at: elapsed)
-    }
-
-    /// Counts the end of a step's transfer. Does nothing for a step without a transfer.
-    mutating func endTransfer(
-        _ position: Int, _ count: TransferCount, hasFailed: Bool, at elapsed: Int64
+    /// Counts an event of a download.
+    mutating func count(
+        _ event: TransferEvent, of download: DownloadProgress, for step: Step, at elapsed: Int64
     ) {
-        meter.end(position, count, hasFailed: hasFailed, at: elapsed)
+        let old = download.count
+        download.count.take(event, of: step)
+        meter.change(from: old, to: download.count, at: elapsed)
+    }
+
+    /// Counts the end of a download. Does nothing for a number that no download has.
+    mutating func endTransfer(
+        _ number: Int, _ count: TransferCount, hasFailed: Bool, at elapsed: Int64
+    ) {
+        meter.end(number, count, hasFailed: hasFailed, at: elapsed)
     }
 
     /// Notes the room in Caches that the plan made for a step's file, which did not come.

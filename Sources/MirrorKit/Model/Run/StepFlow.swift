@@ -66,46 +66,56 @@ struct StepFlow: ~Copyable {
         guard let position = book.plan.steps.position(of: target),
             book.accounts.open.contains(position), !book.plan.steps.isRemoval(at: position)
         else { return }
-        if transfers.window.running.contains(position) {
-            book.surroundings.cancel([position], discardingParts: discardingPart)
+        if let download = book.table[position]?.download {
+            cancel(position, of: download, discardingPart: discardingPart)
         } else if let held = sets.takeOut(position, &book) {
-            // The steps that share the request have begun with the same bytes.
-            let isShared = book.sharing.followers[position] != nil
-            if discardingPart, !isShared, case .promote(let promotion) = held,
+            // Other files of the set may be copies of the part.
+            let isAlone = book.planned.steps(of: book.planned.number(of: position)).count == 1
+            if discardingPart, isAlone, case .promote(let promotion) = held,
                 case .part(let name, _) = promotion.content
             {
                 book.surroundings.discard(parts: [name])
             }
             book.fail(position, .cancelled(target))
-        } else if book.isWaiting(position) || transfers.window.isHeld(position) {
+        } else if book.isWaiting(position) {
             // If another run has the target, only that run may discard the part: it may promote it.
             let isAnothers = transfers.stopWaiting(position, book.sets)
-            if discardingPart, !isAnothers, let part = book.plan.steps[position].part {
-                book.surroundings.discard(parts: [part.name])
-            }
-            endCancelled(position)
+            endCancelled(position, discardingPart: discardingPart && !isAnothers)
         }
     }
 
-    /// Ends a step that was cancelled. The steps that share its request send their own requests.
-    private mutating func endCancelled(_ position: Int) {
+    /// Cancels a step that has a download. Other targets of the download still get its bytes.
+    private mutating func cancel(
+        _ position: Int, of download: DownloadProgress, discardingPart: Bool
+    ) {
+        let number = download.number
+        let isUnderWay = book.downloads[number] === download
+        if download.others.contains(position) || isUnderWay && !download.others.isEmpty {
+            download.leaveOut(position)
+            // The download may be continuing the part of the step that it began with.
+            endCancelled(position, discardingPart: discardingPart && position != number)
+        } else if isUnderWay, transfers.takeHeld(number) {
+            book.downloads[number] = nil
+            endCancelled(position, discardingPart: discardingPart)
+        } else if isUnderWay {
+            book.surroundings.cancel([number], discardingParts: discardingPart)
+        }
+    }
+
+    /// Ends a step that was cancelled, and discards the part that it would have continued.
+    private mutating func endCancelled(_ position: Int, discardingPart: Bool = false) {
+        if discardingPart, let part = book.plan.steps[position].part {
+            book.surroundings.discard(parts: [part.name])
+        }
         if book.isEnding { return book.breakOff(position) }
         book.fail(position, .cancelled(book.plan.steps.target(at: position)))
-        transfers.addFollowers(of: position, &book)
     }
 
     /// Ends the steps that wait for their turn, for a resume, or for another run.
     mutating func leaveOutWhatWaits() { transfers.leaveOutWhatWaits(&book) }
 
     /// Ends a step whose work the loop or the disk still has.
-    ///
-    /// A set gives a step's bytes to the steps that share its request before the set is promoted.
-    /// So these steps may have begun, and end first. A step that was not begun is only counted.
     mutating func abandon(_ position: Int) {
-        for follower in book.sharing.followers[position] ?? [] {
-            sets.putBack(follower, &book)
-            if book.table[follower] != nil { book.breakOff(follower) }
-        }
         sets.putBack(position, &book)
         book.breakOff(position)
     }
@@ -135,7 +145,7 @@ extension StepFlow {
                 let settlement = book.settler.settleLocally(
                     step, row: work.row, now: book.now.time, isOfSet: book.sets.has(position))
             else {
-                transfers.fetchInstead(position, &book)
+                transfers.fetchInstead([position], &book)
                 continue
             }
             if case .promote = settlement {
@@ -150,23 +160,23 @@ extension StepFlow {
         }
     }
 
-    /// Gives the bytes of a step to the steps that wait for its request.
+    /// Gives the bytes of a download to the steps that wait for its receiver's bytes.
     private mutating func share(
-        _ record: @autoclosure () -> IndexRecord, of position: Int,
+        _ record: @autoclosure () -> IndexRecord, of download: DownloadProgress?,
         as content: Promotion.Content
     ) {
-        let followers = book.waitingFollowers(of: position)
-        if followers.isEmpty { return }
+        guard let others = download?.takeOthers(), !others.isEmpty else { return }
         let record = record()
-        for (follower, work) in book.begin(followers, .otherStep) {
+        for position in others {
+            guard let work = book.table[position] else { continue }
             let size = record.stamp.size
-            if let reason = book.surroundings.lackOfRoom(forFileOf: size, at: follower) {
-                book.leaveOut(follower, because: reason)
+            if let reason = book.surroundings.lackOfRoom(forFileOf: size, at: position) {
+                book.leaveOut(position, because: reason)
                 continue
             }
             let settlement = book.settler.share(
                 record, with: work.step, as: content, row: work.row, now: book.now.time)
-            carryOut(settlement, follower)
+            carryOut(settlement, position)
         }
     }
 
@@ -178,7 +188,7 @@ extension StepFlow {
             work?.done = done
             if book.sets.has(position) {
                 sets.hold(position, .promote(promotion), &book)
-                return share(promotion.record, of: position, as: promotion.content.shared)
+                return share(promotion.record, of: work?.download, as: promotion.content.shared)
             }
             work?.bytesInMemory = promotion.bytesInMemory
             transfers.window.promotionBegins(bytesInMemory: promotion.bytesInMemory)
@@ -198,59 +208,74 @@ extension StepFlow {
 // MARK: Events of a transfer
 
 extension StepFlow {
-    /// Handles an event of a transfer.
-    private mutating func take(_ event: TransferEvent, of position: Int) {
-        guard let work = book.table[position] else { return }
-        book.accounts.count(event, of: work, at: book.now.elapsed)
-        work.note(event, at: book.now.elapsed)
+    /// Handles an event of a download.
+    private mutating func take(_ event: TransferEvent, of number: Int) {
+        guard let download = book.downloads[number], let work = book.table[download.receiver]
+        else { return }
+        book.accounts.count(event, of: download, for: work.step, at: book.now.elapsed)
+        download.note(event, at: book.now.elapsed)
         // This event comes first, because the code below may report the step's end.
         if let news = event.news(of: work.step) { book.tell(news) }
         switch event {
-        case .started: book.accounts.noteBegun(position)
-        case .retry(_, _, let wait, _): if wait > 0 { transfers.window.delayed(position) }
+        case .started: book.accounts.noteBegun(download.receiver)
+        case .retry(_, _, let wait, _): if wait > 0 { transfers.window.delayed(number) }
         case .progress, .verifying, .restart: break
-        case .ended(let result): ended(position, work, result)
+        case .ended(let result): ended(download, work, result)
         }
     }
 
-    private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {
-        transfers.window.ended(position)
+    private mutating func ended(
+        _ download: DownloadProgress, _ work: StepWork, _ result: TransferResult
+    ) {
+        transfers.window.ended(download.number)
+        book.downloads[download.number] = nil
         book.accounts.counts.enter(result.cost)
+        let receiver = download.receiver
         switch result {
         case .received(let body):
-            arrived(body, for: position, work)
+            arrived(body, by: download, work)
         case .notModified(let answer, _):
-            let settlement = book.settler.settle(
-                answer, for: work.step, row: work.row, now: book.now.time)
-            carryOut(settlement, position)
-            for (follower, work) in book.begin(book.waitingFollowers(of: position), .otherStep) {
+            for position in [receiver] + download.takeOthers() {
+                guard let work = book.table[position] else { continue }
                 let settlement = book.settler.settle(
                     answer, for: work.step, row: work.row, now: book.now.time)
-                carryOut(settlement, follower)
+                carryOut(settlement, position)
             }
-        case .failed(let error, _): transfers.settle(error, position, &book)
+        case .failed(let error, _):
+            transfers.settle(error, receiver, &book)
+            for position in download.takeOthers() {
+                var shared = error
+                shared.message = "\(book.plan.steps.target(at: position)): as \(error.message)"
+                transfers.settle(shared, position, &book)
+            }
         case .leftOut(let reason, let cost):
-            book.leaveOut(position, because: reason, cost)
+            book.leaveOut(receiver, because: reason, cost)
             // Another target may have room, in another area or without a quota.
-            transfers.addFollowers(of: position, &book)
+            transfers.fetchInstead(download.takeOthers(), &book)
         case .cancelled(let cost):
-            if cost.requests > 0 { book.accounts.noteBegun(position) }
-            if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {
-                return book.postpone(position, deferral, cost)
+            if cost.requests > 0 { book.accounts.noteBegun(receiver) }
+            let deferral = transfers.takeWithdrawal(of: download.number)
+            if let deferral, !book.isEnding {
+                book.postpone(receiver, deferral, cost)
+                for position in download.takeOthers() { book.postpone(position, deferral) }
+            } else {
+                endCancelled(receiver)
+                for position in download.takeOthers() { endCancelled(position) }
             }
-            endCancelled(position)
         }
     }
 
     /// Continues a step whose body is verified.
     ///
     /// The file stays if it has the same bytes already. Otherwise the body gets the target's name.
-    private mutating func arrived(_ body: ReceivedBody, for position: Int, _ work: StepWork) {
+    private mutating func arrived(
+        _ body: ReceivedBody, by download: DownloadProgress, _ work: StepWork
+    ) {
+        let position = download.receiver
         var target = work.step.target
         if book.plan.isNamedByServer(work.step), case .nothing = work.step.existing {
             do { target = try book.surroundings.name(body, of: position) } catch {
-                book.fail(position, error)
-                return transfers.addFollowers(of: position, &book)
+                return book.fail(position, error)
             }
         }
         let settlement = book.settler.settle(
@@ -259,7 +284,7 @@ extension StepFlow {
         guard case .confirm(let confirmed, _) = settlement else { return }
         // A part that cannot be removed costs room and nothing else. The next run tries again.
         if case .part(let name, _) = body.content { book.surroundings.discard(parts: [name]) }
-        share(confirmed.record, of: position, as: .copy(of: confirmed.target))
+        share(confirmed.record, of: download, as: .copy(of: confirmed.target))
     }
 }
 
@@ -273,12 +298,15 @@ extension StepFlow {
         switch result {
         case .promoted(let promotion, let stamp, _):
             book.finish(position, consume done, result)
-            share(promotion.record(stamp: stamp), of: position, as: .copy(of: promotion.target))
-        case .failed(let error) where work.isCopy && error.code == .sourceChanged:
-            transfers.fetchInstead(position, &book)
+            share(
+                promotion.record(stamp: stamp), of: work.download,
+                as: .copy(of: promotion.target))
+        case .failed(let error) where error.code == .sourceChanged && book.isCopy(position):
+            transfers.fetchInstead([position], &book)
         case .failed(let error):
+            let others = work.download?.receiver == position ? work.download?.takeOthers() : nil
             book.fail(position, error)
-            transfers.addFollowers(of: position, &book)
+            transfers.fetchInstead(others ?? [], &book)
         }
     }
 

@@ -1,8 +1,8 @@
-/// Begins and steers the transfers of a run, each from its turn until the loop has it.
+/// Begins and steers the downloads of a run, each from its turn until the loop has it.
 ///
-/// `TransferWindow` has the turns. The loop carries the transfers out. A transfer begins once its
-/// target belongs to this run, unless a pause or a permission forbids it. `StepFlow` settles what
-/// the transfer brings.
+/// `TransferWindow` has the turns. The loop carries the downloads out. A download begins for those
+/// of its targets that belong to this run, unless a pause or a permission forbids it. `StepFlow`
+/// settles what it brings.
 struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those that wait for their turn.
     var window = TransferWindow()
@@ -10,9 +10,9 @@ struct TransferFlow: ~Copyable {
     private var deferral: Deferral?
     /// Targets that no run may fetch until a user resumes them.
     private var aside: PausedTargets
-    /// Transfers that were ended because of `deferral` or `aside`, and why.
+    /// Downloads that were ended because of `deferral` or `aside`, and why.
     private var withdrawn: [Int: Deferral] = [:]
-    /// Transfers that are paused. Some of them may not have begun.
+    /// Steps whose downloads are paused. Some of them may not have begun.
     private var paused: Set<Int> = []
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
@@ -28,7 +28,7 @@ struct TransferFlow: ~Copyable {
     private struct SetClaim {
         /// The steps whose targets the set has to claim, if they are open then.
         var steps: [Int] = []
-        /// The transfers that wait until the run has the targets.
+        /// The steps that wait for bytes until the run has the targets.
         var waiting = PositionSet()
         /// The steps whose targets other runs have.
         var occupied: Set<Int> = []
@@ -41,15 +41,14 @@ struct TransferFlow: ~Copyable {
     ///
     /// The transfers of a set follow once the run has all targets of the set.
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
-        var turns = book.sharing.leaders
+        var turns = book.planned.numbers
         // An offline run sends no requests for a set, so it claims no targets for one.
         if !book.sets.isEmpty, !book.rules.isOffline {
             setClaims = book.sets.sets.entries.map { _ in SetClaim() }
             for position in local {
                 if let set = book.sets.set(of: position) { setClaims[set].steps.append(position) }
             }
-            let followers = book.sharing.followers.values.joined()
-            for position in turns + followers {
+            for position in turns + book.planned.furtherSteps {
                 guard let set = book.sets.set(of: position) else { continue }
                 setClaims[set].steps.append(position)
                 setClaims[set].waiting.insert(position)
@@ -60,77 +59,61 @@ struct TransferFlow: ~Copyable {
         claimSets(&book)
     }
 
-    /// Whether a transfer may begin now.
+    /// Whether a download may begin now.
     func mayBeginMore(_ book: borrowing StepBook) -> Bool {
-        // In an offline run a transfer ends at once, but takes memory until then.
-        !book.isEnding && book.table.count < StepQueue.mostUnderWay && window.hasNext
+        !book.isEnding && window.hasNext
     }
 
-    /// Begins some of the transfers that may begin now.
+    /// Begins some of the downloads that may begin now.
     ///
     /// Their connections are opened, and messages are handled, before the next ones are prepared.
     mutating func beginMore(_ book: inout StepBook) {
-        if mayBeginMore(book) { begin(window.next(), &book) }
+        guard mayBeginMore(book) else { return }
+        begin(
+            window.next().map { number in
+                let steps = book.waitingSteps(of: number)
+                // The step with the download's number may have been cancelled before.
+                if steps.first != number { changeNumber(number, to: steps.first, &book) }
+                return steps
+            }, &book)
     }
 
-    /// Begins transfers that the plan did not count.
-    mutating func add(_ positions: [Int], _ book: inout StepBook) {
-        for position in positions {
-            book.accounts.expectTransfer(position, book.plan.steps[position].expectedBytes)
+    /// Begins a download that the plan did not count, for steps that wait.
+    mutating func add(_ steps: [Int], _ book: inout StepBook) {
+        guard let number = steps.first else { return }
+        book.accounts.expectTransfer(number, book.plan.steps[number].expectedBytes)
+        begin([steps], &book)
+    }
+
+    /// Fetches bytes that were to come from another file or another step's download.
+    mutating func fetchInstead(_ steps: [Int], _ book: inout StepBook) {
+        for position in steps { book.table.remove(position) }
+        add(steps, &book)
+    }
+
+    /// Gives a download that begins the number of another one of its steps.
+    private mutating func changeNumber(_ old: Int, to new: Int?, _ book: inout StepBook) {
+        window.ended(old)
+        if let new {
+            book.accounts.expectTransfer(new, book.plan.steps.expectedBytes(at: new))
         }
-        begin(positions, &book)
     }
 
-    /// Begins the transfers of steps that were to share another step's bytes.
-    mutating func addFollowers(of position: Int, _ book: inout StepBook) {
-        let followers = book.waitingFollowers(of: position)
-        if !followers.isEmpty { add(followers, &book) }
-    }
-
-    /// Fetches bytes that were to be copied: the file to copy is gone, or has other bytes.
-    mutating func fetchInstead(_ position: Int, _ book: inout StepBook) {
-        book.table.remove(position)
-        add([position], &book)
-    }
-
-    /// Begins transfers whose targets the run can claim, and ends those that may not begin.
-    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
-        var claimed: [Int] = []
+    /// Begins downloads for the steps whose targets the run can claim, and ends the others.
+    private mutating func begin(_ downloads: [[Int]], _ book: inout StepBook) {
+        var claimed: [[Int]] = []
         var offline: [Int] = []
-        for position in positions {
-            if !book.isWaiting(position) {
-                // The step was cancelled before its turn came.
-                window.ended(position)
-            } else if !book.mayBegin(position) {
-                window.ended(position)
-                offline.append(position)
-            } else if let set = unclaimedSet(of: position, book.sets) {
-                window.ended(position)
-                if book.isEnding {
-                    book.leaveOut(CollectionOfOne(position))
-                } else {
-                    setClaims[set].waiting.insert(position)
-                }
-            } else if book.sets.isHopeless(position) {
-                window.ended(position)
-                book.accounts.leaveOut(CollectionOfOne(position))
-                book.sets.close(position)
-                book.letGo(position)
-                addFollowers(of: position, &book)
-            } else if let deferral = deferral(of: position, book) {
-                window.ended(position)
-                _ = book.begin([position], .transfer, needsRow: false)
-                book.postpone(position, deferral)
-            } else if let shortage = book.withoutRoom[position] {
-                window.ended(position)
-                _ = book.begin([position], .transfer, needsRow: false)
-                book.leaveOut(position, because: .noRoom(shortage))
-                addFollowers(of: position, &book)
-            } else if book.keepsConflict(position) {
-                fail(position, .conflictKept(book.plan.steps.target(at: position)), &book)
-            } else if claim(position, &book) {
-                claimed.append(position)
+        for steps in downloads {
+            guard let number = steps.first else { continue }
+            let left: [Int]
+            if book.mayBegin(number) {
+                left = claim(steps, &book)
+            } else {
+                offline += steps
+                left = []
             }
+            if left.first != number { changeNumber(number, to: left.first, &book) }
+            if !left.isEmpty { claimed.append(left) }
         }
         for (position, work) in book.begin(offline, .transfer, needsRow: false) {
             let isChanged = [.repair, .conflict].contains(work.step.kind)
@@ -146,11 +129,45 @@ struct TransferFlow: ~Copyable {
         claimSets(&book)
     }
 
-    /// Ends a transfer that does not begin. The steps that share its request send their own.
-    private mutating func fail(_ position: Int, _ error: MirrorError, _ book: inout StepBook) {
-        window.ended(position)
-        book.fail(position, error)
-        addFollowers(of: position, &book)
+    /// Returns those of a download's steps that may begin, with their targets claimed.
+    ///
+    /// The others wait for another run or for their set, or have ended.
+    private mutating func claim(_ steps: [Int], _ book: inout StepBook) -> [Int] {
+        let number = steps[0]
+        if let set = unclaimedSet(of: number, book.sets) {
+            if book.isEnding {
+                book.leaveOut(steps)
+            } else {
+                setClaims[set].waiting.insert(steps)
+            }
+            return []
+        }
+        if book.sets.isHopeless(number) {
+            for position in steps {
+                book.accounts.leaveOut(CollectionOfOne(position))
+                book.sets.close(position)
+                book.letGo(position)
+            }
+            return []
+        }
+        if let deferral = deferral(of: steps, book) {
+            for (position, _) in book.begin(steps, .transfer, needsRow: false) {
+                book.postpone(position, deferral)
+            }
+            return []
+        }
+        return steps.filter { position in
+            if let shortage = book.withoutRoom[position] {
+                _ = book.begin([position], .transfer, needsRow: false)
+                book.leaveOut(position, because: .noRoom(shortage))
+                return false
+            }
+            if book.keepsConflict(position) {
+                book.fail(position, .conflictKept(book.plan.steps.target(at: position)))
+                return false
+            }
+            return claim(position, &book)
+        }
     }
 
     /// Claims a step's target. Returns false if the step waits for another run, or has failed.
@@ -160,18 +177,16 @@ struct TransferFlow: ~Copyable {
                 book.claimed.insert(position)
                 return true
             }
-            window.ended(position)
             joined.insert(position)
-        } catch { fail(position, error, &book) }
+        } catch { book.fail(position, error) }
         return false
     }
 
-    /// Gives transfers to the loop whose targets the run has claimed.
-    private mutating func beginClaimed(_ positions: [Int], _ book: inout StepBook) {
-        var begun: [(position: Int, work: StepWork)] = []
+    /// Gives downloads to the loop whose targets the run has claimed.
+    private mutating func beginClaimed(_ downloads: [[Int]], _ book: inout StepBook) {
         var unread: [Int] = []
         let hasRows = book.surroundings.hasPlannedRows
-        for position in positions {
+        for position in downloads.joined() {
             let step = book.plan.steps[position]
             guard hasRows, let row = book.plan.steps.plannedRow(at: position, of: step) else {
                 unread.append(position)
@@ -180,33 +195,37 @@ struct TransferFlow: ~Copyable {
             let work = StepWork(step, .transfer)
             work.row = row
             book.table.insert(work, at: position)
-            begun.append((position, work))
         }
-        begun += book.begin(unread, .transfer)
-        for position in unread where book.table[position] == nil {
-            window.ended(position)
-            addFollowers(of: position, &book)
-        }
-        for (position, work) in begun {
+        _ = book.begin(unread, .transfer)
+        for claimed in downloads {
+            // The steps whose rows could not be read have failed.
+            let steps = claimed.filter { book.table[$0] != nil }
+            if steps.first != claimed[0] { changeNumber(claimed[0], to: steps.first, &book) }
+            guard let number = steps.first else { continue }
             if book.isEnding {
-                book.breakOff(position)
-            } else if window.begins(position) {
-                submit(position, work, &book)
+                for position in steps { book.breakOff(position) }
+                continue
             }
+            let download = DownloadProgress(
+                for: steps, expecting: book.plan.steps.expectedBytes(at: number))
+            book.downloads[number] = download
+            for position in steps { book.table[position]?.download = download }
+            if window.begins(number) { submit(download, &book) }
         }
     }
 
-    private mutating func submit(_ position: Int, _ work: StepWork, _ book: inout StepBook) {
+    private mutating func submit(_ download: DownloadProgress, _ book: inout StepBook) {
+        let steps = download.steps
+        guard let work = book.table[download.receiver] else { return }
         book.surroundings.submit(
-            position, work.step, storedMediaType: work.row?.mediaType,
+            download.number, work.step, with: download.others, storedMediaType: work.row?.mediaType,
             // The run may not promote the set, so its bytes must outlive the run.
-            keepsPart: book.sets.has(position),
-            isUrgent: book.rules.hasBudget
-                && book.plan.isUrgent([position] + book.waitingFollowers(of: position)))
-        if paused.contains(position) { book.surroundings.pause([position]) }
+            keepsPart: book.sets.has(download.receiver),
+            isUrgent: book.rules.hasBudget && book.plan.isUrgent(steps))
+        if steps.contains(where: paused.contains) { book.surroundings.pause([download.number]) }
     }
 
-    /// Settles a step for which no source gave the bytes, and the steps that share its request.
+    /// Settles a step for which no source gave the bytes.
     mutating func settle(_ error: MirrorError, _ position: Int, _ book: inout StepBook) {
         guard let work = book.table[position] else { return }
         if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
@@ -215,24 +234,26 @@ struct TransferFlow: ~Copyable {
         } else {
             book.fail(position, error)
         }
-        let followers = book.waitingFollowers(of: position)
-        if followers.isEmpty { return }
-        let (asking, sharing) = book.divide(followers, of: position, after: error)
-        add(asking, &book)
-        for (follower, work) in book.begin(sharing, .transfer, needsRow: false) {
-            var shared = error
-            shared.message = "\(work.step.target): as \(error.message)"
-            settle(shared, follower, &book)
-        }
     }
 
-    /// Ends, as left out, the transfers that wait for a turn, a resume, or another run.
+    /// Ends, as left out, the steps that wait for a turn, a resume, or another run.
     mutating func leaveOutWhatWaits(_ book: inout StepBook) {
-        book.leaveOut(window.takeRest())
-        for position in window.takeHeld() { book.breakOff(position) }
+        leaveOut(window.takeRest(), &book)
+        for number in window.takeHeld() {
+            for position in book.takeDownload(number) { book.breakOff(position) }
+        }
         book.leaveOut(joined)
         joined = []
-        for set in setClaims.indices { book.leaveOut(takeWaiting(of: set, book.sharing)) }
+        for set in setClaims.indices { leaveOut(takeWaiting(of: set, book.planned), &book) }
+    }
+
+    /// Ends, as left out, the steps of planned downloads that have not begun.
+    private mutating func leaveOut(_ numbers: [Int], _ book: inout StepBook) {
+        if book.planned.haveFurtherSteps {
+            book.leaveOut(numbers.flatMap { book.waitingSteps(of: $0) })
+        } else {
+            book.leaveOut(numbers)
+        }
     }
 }
 
@@ -266,9 +287,8 @@ extension TransferFlow {
                 book.finish(position, done, isAcceptedStale: book.acceptsStale(work.row))
             }
         case .failure(let error): book.fail(position, error)
-        case nil: return begin([position], &book)
+        case nil: add([position], &book)
         }
-        addFollowers(of: position, &book)
     }
 
     /// Returns the set of a step if the set lacks its targets.
@@ -288,7 +308,7 @@ extension TransferFlow {
                 if !setClaims[set].occupied.isEmpty { continue }
                 setClaims[set].isTaken = true
                 book.claimed.insert(open)
-                window.add(book.plan.turns(of: takeWaiting(of: set, book.sharing)))
+                window.add(book.plan.turns(of: takeWaiting(of: set, book.planned)))
             } catch {
                 let waiting = setClaims[set].waiting.positions
                 setClaims[set].waiting.removeAll()
@@ -297,23 +317,21 @@ extension TransferFlow {
         }
     }
 
-    /// Takes a set's waiting transfers, without those that wait for another one's request.
-    private mutating func takeWaiting(of set: Int, _ sharing: RequestSharing) -> [Int] {
-        var waiting = setClaims[set].waiting
+    /// Takes the numbers of the downloads that wait for a set's targets.
+    private mutating func takeWaiting(of set: Int, _ planned: PlannedDownloads) -> [Int] {
+        let waiting = setClaims[set].waiting
         setClaims[set].waiting.removeAll()
-        if !sharing.followers.isEmpty {
-            for leader in waiting.positions {
-                for follower in sharing.followers[leader] ?? [] { waiting.remove(follower) }
-            }
-        }
-        return waiting.positions
+        if !planned.haveFurtherSteps { return waiting.positions }
+        var numbers = PositionSet()
+        numbers.insert(waiting.positions.lazy.map(planned.number))
+        return numbers.positions
     }
 }
 
 // MARK: Steering
 
 extension TransferFlow {
-    /// Pauses the transfer of a target. `nil` pauses all, and then no transfer begins either.
+    /// Pauses the download of a target. `nil` pauses all, and then no download begins either.
     mutating func pause(_ target: Target?, _ book: inout StepBook) {
         if let target {
             guard let position = book.plan.steps.position(of: target),
@@ -323,11 +341,11 @@ extension TransferFlow {
             if window.isPaused { return }
             window.pause()
         }
-        book.surroundings.pause(running(target, book.plan))
+        book.surroundings.pause(running(target, book))
         book.tell(.paused(target))
     }
 
-    /// Resumes the transfer of a target. `nil` resumes all.
+    /// Resumes the download of a target, unless it brings another paused one. `nil` resumes all.
     mutating func resume(_ target: Target?, _ book: inout StepBook) {
         if let target {
             guard let position = book.plan.steps.position(of: target),
@@ -336,22 +354,21 @@ extension TransferFlow {
         } else {
             if !window.isPaused, paused.isEmpty { return }
             paused = []
-            for position in window.resume() {
-                if let work = book.table[position] { submit(position, work, &book) }
+            for number in window.resume() {
+                if let download = book.downloads[number] { submit(download, &book) }
             }
         }
-        book.surroundings.resume(running(target, book.plan))
+        book.surroundings.resume(
+            running(target, book).filter { number in
+                book.downloads[number]?.steps.contains(where: paused.contains) == false
+            })
         book.tell(.resumed(target))
     }
 
-    /// Ends the wait of a step for its turn, for a resume, for another step or for another run.
+    /// Ends the wait of a step for its set or for another run.
     ///
     /// Returns whether another run has the step's target.
     mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
-        if window.takeHeld(position) {
-            window.ended(position)
-            return false
-        }
         guard let set = unclaimedSet(of: position, sets) else {
             return joined.remove(position) != nil
         }
@@ -374,46 +391,51 @@ extension TransferFlow {
         withdraw(&book)
     }
 
-    /// Ends the transfers that a deferral or a pause forbids now.
+    /// Ends the wait of a download for a resume. Returns false if the loop has the download.
+    mutating func takeHeld(_ number: Int) -> Bool {
+        guard window.takeHeld(number) else { return false }
+        window.ended(number)
+        return true
+    }
+
+    /// Ends the downloads that a deferral or a pause forbids now.
     private mutating func withdraw(_ book: inout StepBook) {
-        var positions: [Int] = []
-        for position in window.running.positions {
-            guard let deferral = deferral(of: position, book) else { continue }
-            withdrawn[position] = deferral
-            positions.append(position)
+        var numbers: [Int] = []
+        for number in window.running.positions {
+            guard let download = book.downloads[number],
+                let deferral = deferral(of: download.steps, book)
+            else { continue }
+            withdrawn[number] = deferral
+            numbers.append(number)
         }
-        if !positions.isEmpty {
-            book.surroundings.cancel(positions.sorted(), discardingParts: false)
-        }
-        for position in window.held {
-            guard let deferral = deferral(of: position, book), window.takeHeld(position) else {
-                continue
-            }
-            window.ended(position)
-            book.postpone(position, deferral)
+        if !numbers.isEmpty { book.surroundings.cancel(numbers, discardingParts: false) }
+        for number in window.held {
+            guard let download = book.downloads[number],
+                let deferral = deferral(of: download.steps, book), takeHeld(number)
+            else { continue }
+            for position in book.takeDownload(number) { book.postpone(position, deferral) }
         }
     }
 
-    /// Returns why a cancelled transfer was withdrawn, and forgets the reason.
+    /// Returns why a cancelled download was withdrawn, and forgets the reason.
     ///
-    /// Returns nil if the transfer was not withdrawn.
-    mutating func takeWithdrawal(of position: Int) -> Deferral? {
-        withdrawn.removeValue(forKey: position)
+    /// Returns nil if the download was not withdrawn.
+    mutating func takeWithdrawal(of number: Int) -> Deferral? {
+        withdrawn.removeValue(forKey: number)
     }
 
-    /// Returns why a transfer may not run, with the steps that share its request.
-    ///
-    /// Returns nil if the transfer may run.
-    private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
-        if deferral == nil, aside.isEmpty { return nil }
-        let sharing = [position] + book.waitingFollowers(of: position)
-        return book.plan.deferral(of: sharing, deferral, aside: aside)
+    /// Returns why the download of these steps may not run. Returns nil if it may.
+    private func deferral(of steps: [Int], _ book: borrowing StepBook) -> Deferral? {
+        book.plan.deferral(of: steps, deferral, aside: aside)
     }
 
-    /// Returns the transfers that the loop has, of one target or of all.
-    private func running(_ target: Target?, _ plan: Plan) -> [Int] {
+    /// Returns the numbers of the downloads that the loop has, of one target or of all.
+    private func running(_ target: Target?, _ book: borrowing StepBook) -> [Int] {
         guard let target else { return window.running.positions }
-        return plan.steps.position(of: target).map { window.running.contains($0) ? [$0] : [] } ?? []
+        guard let position = book.plan.steps.position(of: target),
+            let number = book.table[position]?.download?.number, window.running.contains(number)
+        else { return [] }
+        return [number]
     }
 }
 
