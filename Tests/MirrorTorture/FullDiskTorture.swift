@@ -121,7 +121,7 @@ private struct FullDiskStory {
                 wrong.append("74, and no word of a full disk: \(result.output.suffix(400))")
             }
         // What a head promises may not fit, and is refused there.
-        case 77 where tellsLengths: refused += 1
+        case 77: refused += 1
         default: wrong.append("\(result.ending): \(result.output.suffix(400)) \(result.errors)")
         }
         let text = String(decoding: ground.folder.read(log) ?? [], as: UTF8.self)
@@ -130,7 +130,8 @@ private struct FullDiskStory {
             late += count
             // On a busy machine each place may make one more before the word has come round; a
             // sanitizer makes its way longer than that of a small body.
-            if count > 2 * FullDiskStory.jobs, !Sanitizers.areOn {
+            // Files that are there are asked about all the same, and most of them need no room.
+            if count > 2 * FullDiskStory.jobs, !isUpdate, !Sanitizers.areOn {
                 wrong.append("\(count) requests after it was full")
             }
             if code == 0 { wrong.append("exit 0 with a full disk") }

@@ -150,11 +150,13 @@ final class RunRegister: TransferObserver, @unchecked Sendable {
     }
 
     func lackOfRoom(
-        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
+        for bytes: Int64?, ofFileOf size: Int64?, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason? {
         let position = RunRegister.position(of: download.id)
-        if let reason = runs[download.id >> 32]?.lackOfRoom(forFileOf: size, at: position) {
+        if let size,
+            let reason = runs[download.id >> 32]?.lackOfRoom(forFileOf: size, at: position)
+        {
             return reason
         }
         let shortage = freeSpace.shortage(

@@ -127,20 +127,22 @@ struct FreeSpaceCheck {
     /// Returns what is missing for a body. Returns nil if it fits.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes that will come.
-    ///   - size: the size of the whole file.
+    ///   - bytes: the bytes that will come. `nil` means that their number is not known; then they
+    ///     do not fit.
+    ///   - size: the size of the whole file, where known.
     ///   - reserved: the bytes that the bodies under way still bring, by their areas.
     mutating func shortage(
-        of bytes: Int64, forFileOf size: Int64, in area: Area, reserved: () -> [Area: Int64]
+        of bytes: Int64?, forFileOf size: Int64?, in area: Area, reserved: () -> [Area: Int64]
     ) -> SpaceShortage? {
         let now = SystemClock.monotonic()
-        if now < end, bytes <= slack {
+        if let bytes, now < end, bytes <= slack {
             slack -= bytes
             return nil
         }
         (slack, end) = (0, 0)
         // If the file system gives no answer, writing shows whether the bytes fit.
         guard var disk = try? DiskSpace(of: root, least: least) else { return nil }
+        guard let bytes else { return disk.lack(ofUnknownSizeIn: area) }
         for (area, bytes) in reserved() { disk.take(bytes, in: area) }
         let need = SpaceNeed(size: size, bytes: bytes, area: area, isFetched: true)
         if let shortage = disk.reserve(need) { return shortage }

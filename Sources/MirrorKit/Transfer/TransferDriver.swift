@@ -297,6 +297,8 @@ extension TransferEngine {
         if let total = reception.total ?? download.expectation.size {
             let held = max(reception.offset, download.segments?.state.plan.heldBytes ?? 0)
             try admit(total - held, forFileOf: total, download)
+        } else if isDiskFull {
+            try admit(nil, forFileOf: nil, download)
         }
         if reception.isRange, let body = download.body {
             guard body.length == reception.offset else {
@@ -316,12 +318,38 @@ extension TransferEngine {
 extension TransferEngine {
     /// Throws an error if there is no room for a body, on the disk or within the quota.
     private func admit(
-        _ bytes: Int64, forFileOf size: Int64, _ download: Download
+        _ bytes: Int64?, forFileOf size: Int64?, _ download: Download
     ) throws(MirrorError) {
-        let reason = surroundings.observer.lackOfRoom(for: bytes, ofFileOf: size, download) {
+        let reason = lackOfRoom(for: bytes, ofFileOf: size, download)
+        if let reason { throw MirrorError(leftOut: download.target, because: reason) }
+    }
+
+    private func lackOfRoom(
+        for bytes: Int64?, ofFileOf size: Int64?, _ download: Download
+    ) -> Reason? {
+        surroundings.observer.lackOfRoom(for: bytes, ofFileOf: size, download) {
             reservedBytes(besides: download)
         }
-        if let reason { throw MirrorError(leftOut: download.target, because: reason) }
+    }
+
+    /// Throws an error if a body of unknown size has grown beyond the room for it.
+    func admitMore(_ download: Download) throws(MirrorError) {
+        guard let body = download.body, download.expectation.size == nil,
+            download.machine?.reception?.total == nil
+        else { return }
+        try admit(1, forFileOf: body.length, download)
+    }
+
+    /// Returns why a disk that was found full has no room for the rest of a download.
+    ///
+    /// Returns nil if it has room, or if the download most likely brings no bytes. There is no room
+    /// for a body of unknown size.
+    func lackOfRoom(for download: Download) -> Reason? {
+        let reception = download.machine?.reception
+        if reception == nil, download.local != nil { return nil }
+        let total = reception?.total ?? download.expectation.size
+        let held = download.body == nil ? download.part?.resumableBytes ?? 0 : download.heldBytes
+        return lackOfRoom(for: total.map { max(0, $0 - held) }, ofFileOf: total, download)
     }
 
     /// The bytes that the other bodies under way still bring, by their areas.

@@ -1,4 +1,4 @@
-/// Ends downloads: one, or all with one error.
+/// Ends downloads: one, or others with the error that one of them met.
 ///
 /// An ending flushes and logs the last bytes, so that another run may resume them, and reports the
 /// result. While a worker is busy with a download, the download keeps its ending until the worker's
@@ -15,8 +15,7 @@ extension TransferEngine {
         error.target = error.target ?? download.target
         error.attempts = max(error.attempts, download.cost.requests)
         settle(download, .failed(error, download.cost))
-        // A full disk affects every transfer: the engine makes no further request.
-        if error.code == .noSpace { refuseAll(error) }
+        if error.code == .noSpace { diskIsFull(error) }
     }
 
     /// Ends a download after a local failure, also while its connections are open.
@@ -107,25 +106,39 @@ extension TransferEngine {
     func refuseAll(_ error: MirrorError) {
         guard refusal == nil else { return }
         refusal = error
-        for download in Array(register.downloads.values) {
-            download.countRequests()
-            var error = error
-            error.target = download.target
-            let result = TransferResult.failed(error, download.cost)
-            switch download.state {
-            case .settling: break
-            case .working:
-                download.cancellation.set()
-                download.earlyResult = result
-                download.body?.stop()
-            case .exchanging(let active):
-                requests.breakOff(active)
-                settle(download, result)
-            case .reading(let reading):
-                work.files.giveUp(reading, of: download)
-                settle(download, result)
-            case .queued, .waiting, .joined: settle(download, result)
-            }
+        for download in Array(register.downloads.values) { breakOff(download, error) }
+    }
+
+    /// Ends the downloads whose bytes have no room on a full disk. Their parts stay.
+    ///
+    /// From now on a download begins only if its bytes have room.
+    private func diskIsFull(_ error: MirrorError) {
+        isDiskFull = true
+        for download in Array(register.downloads.values)
+        where download.body != nil && lackOfRoom(for: download) != nil {
+            breakOff(download, error)
+        }
+    }
+
+    /// Ends a download in any state with an error that another one met. Its part stays.
+    private func breakOff(_ download: Download, _ error: MirrorError) {
+        download.countRequests()
+        var error = error
+        error.target = download.target
+        let result = TransferResult.failed(error, download.cost)
+        switch download.state {
+        case .settling: break
+        case .working:
+            download.cancellation.set()
+            download.earlyResult = result
+            download.body?.stop()
+        case .exchanging(let active):
+            requests.breakOff(active)
+            settle(download, result)
+        case .reading(let reading):
+            work.files.giveUp(reading, of: download)
+            settle(download, result)
+        case .queued, .waiting, .joined: settle(download, result)
         }
     }
 }

@@ -44,6 +44,8 @@ final class TransferEngine {
     var paced = LoadMeter()
     /// The error that forbids any further request. `nil` means that requests are allowed.
     var refusal: MirrorError?
+    /// Whether a write has found the disk full, so that only downloads with room for them begin.
+    var isDiskFull = false
     /// Whether a message has asked the engine to stop.
     var isStopping = false
     /// Whether the loop reads no socket until its next iteration, because it has enough to do or
@@ -295,6 +297,8 @@ extension TransferEngine {
             register.end(download, .failed(refusal, download.cost))
         } else if let plan = download.plan {
             request(plan, for: download)
+        } else if isDiskFull, let reason = lackOfRoom(for: download) {
+            register.end(download, .leftOut(reason, download.cost))
         } else if let part = download.part, download.postBody == nil {
             download.state = .working
             download.body = work.establish(part, for: download)
@@ -415,6 +419,7 @@ extension TransferEngine {
                 try download.segments?.tick(segment, now: now)
             } else {
                 try download.body?.tick(now: now)
+                try admitMore(download)
             }
         } catch { return failInMidst(download, error) }
         tellProgress(download, now: now)

@@ -97,11 +97,12 @@ protocol TransferObserver: Sendable {
     /// The call may come from a callback of libcurl.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes that will come.
-    ///   - size: the size of the whole file.
+    ///   - bytes: the bytes that will come. `nil` means that their number is not known, and that
+    ///     the disk was found full.
+    ///   - size: the size of the whole file, where known.
     ///   - reserved: the bytes that the bodies under way still bring, by their areas.
     func lackOfRoom(
-        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
+        for bytes: Int64?, ofFileOf size: Int64?, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason?
     /// Acts on the events since the last turn, and on messages from other threads.
@@ -112,7 +113,7 @@ protocol TransferObserver: Sendable {
 
 extension TransferObserver {
     func lackOfRoom(
-        for bytes: Int64, ofFileOf size: Int64, _ download: Download,
+        for bytes: Int64?, ofFileOf size: Int64?, _ download: Download,
         reserved: () -> [Area: Int64]
     ) -> Reason? { nil }
 

@@ -51,6 +51,11 @@ import Testing
                 == code)
     }
 
+    @Test func aFullDiskOutweighsOtherFailures() {
+        #expect(
+            Summary.exitCode(healing: 1, lasting: 1, stale: 0, withoutRoom: 1, ofFullDisk: 1) == 74)
+    }
+
     @Test func aDeadlineHidesNoLastingFailure() {
         #expect(Summary.exitCode(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
         #expect(Summary.exitCode(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)

@@ -192,8 +192,8 @@ import Testing
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready)
         try rig.receive(0)
-        let full = MirrorError(.noSpace, "no space left")
-        rig.tell(.transfer(1, .ended(.failed(full, TransferCost()))))
+        let broken = MirrorError(.inputOutput, "the disk failed")
+        rig.tell(.transfer(1, .ended(.failed(broken, TransferCost()))))
         #expect(rig.machine.wait == nil)
         rig.tell(.end(.interrupted(exit: 130)))
         rig.tell(.tick)
@@ -201,6 +201,30 @@ import Testing
         rig.time = 400
         rig.tell(.tick)
         #expect(rig.machine.isOver)
+        #expect(rig.summary().error?.code == .inputOutput)
+    }
+
+    /// Others may need less room, or none.
+    @Test func aDownloadThatMeetsAFullDiskEndsAlone() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.ready)
+        let full = MirrorError(.noSpace, "no space left")
+        rig.tell(.transfer(0, .ended(.failed(full, TransferCost()))))
+        #expect(rig.cancelled == [])
+        try rig.receive(1)
+        rig.promote(1)
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().exit == 74)
+        #expect(rig.summary().error == nil)
+    }
+
+    /// No later promotion would succeed.
+    @Test func aPromotionThatMeetsAFullDiskEndsTheRun() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.tell(.promoted(0, .failed(MirrorError(.noSpace, "no space left"))))
+        #expect(rig.cancelled == [1])
         #expect(rig.summary().error?.code == .noSpace)
     }
 
@@ -429,6 +453,37 @@ import Testing
         rig.tell(.ready, occupied: [0])
         rig.tell(.joined(0, nil))
         #expect(rig.submitted == [0])
+    }
+
+    /// The other run's bytes may be of another version, so they are only for that target.
+    @Test func aDownloadDoesWithoutTargetsOfAnotherRun() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
+        rig.tell(.ready, occupied: [0])
+        #expect(rig.submitted == [1])
+        try rig.receive(1)
+        rig.promote(1)
+        rig.promote(2)
+        #expect(rig.done == ["b", "c"])
+        rig.tell(.joined(0, nil))
+        #expect(rig.submitted == [1, 0])
+        try rig.receive(0)
+        rig.promote(0)
+        #expect(rig.done == ["b", "c", "a"])
+        #expect(rig.machine.isOver)
+        #expect(rig.machine.totals.transfers == 2)
+    }
+
+    @Test func whatFailsForTheReceiverIsAskedAgainForTheOthers() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.tell(.promoted(0, .failed(MirrorError(.obstructed, "a folder is there"))))
+        #expect(rig.failed == ["a"])
+        #expect(rig.submitted == [0, 1])
+        try rig.receive(1)
+        for position in [1, 2] { rig.promote(position) }
+        #expect(rig.done == ["b", "c"])
+        #expect(rig.machine.isOver)
     }
 
     @Test func offlineEverythingFailsWithoutRequests() throws {

@@ -83,6 +83,14 @@ struct DiskSpace: Sendable {
         return nil
     }
 
+    /// Returns what an area lacks on a full disk for a file of unknown size.
+    func lack(ofUnknownSizeIn area: Area) -> SpaceShortage? {
+        volumes.first { $0.areas.contains(area) }.map {
+            SpaceShortage(
+                size: nil, needed: nil, available: $0.available, least: $0.least, place: $0.place)
+        }
+    }
+
     /// Adds bytes that an eviction frees.
     mutating func free(_ bytes: Int64, in area: Area) {
         guard let own = volumes.firstIndex(where: { $0.areas.contains(area) }) else { return }

@@ -183,14 +183,16 @@ extension Summary {
     ///   - lasting: failures of resources that are not optional and will not heal by themselves.
     ///   - stale: files that no source could confirm and that the caller does not accept.
     ///   - withoutRoom: files that did not fit on the disk and are not optional.
+    ///   - ofFullDisk: failures of such resources because the disk was full.
     package static func exitCode(
         endedBy failure: FailureCode? = nil, healing: Int, lasting: Int, stale: Int,
-        withoutRoom: Int = 0
+        withoutRoom: Int = 0, ofFullDisk: Int = 0
     ) -> Int32 {
         let rest: Int32 =
-            lasting > 0 ? 1 : withoutRoom > 0 ? 77 : healing > 0 || stale > 0 ? 69 : 0
+            ofFullDisk > 0
+            ? 74 : lasting > 0 ? 1 : withoutRoom > 0 ? 77 : healing > 0 || stale > 0 ? 69 : 0
         guard let failure else { return rest }
         let end = failure.exitCode
-        return end == 69 && (rest == 1 || rest == 77) ? rest : end
+        return end == 69 && rest > 0 ? rest : end
     }
 }

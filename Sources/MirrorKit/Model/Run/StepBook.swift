@@ -191,9 +191,11 @@ extension StepBook {
     }
 
     /// Ends a step that failed. The run ends too if its rules or the error demand it.
-    mutating func fail(_ position: Int, _ error: MirrorError) {
+    ///
+    /// - Parameter isOfTransfer: whether a download failed, and not the disk under finished files.
+    mutating func fail(_ position: Int, _ error: MirrorError, isOfTransfer: Bool = false) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
-        let told = lose(position, error)
+        let told = lose(position, error, isOfTransfer: isOfTransfer)
         close(position, .failure(told), isPassedOn: error.code != .cancelled)
     }
 
@@ -201,19 +203,23 @@ extension StepBook {
     ///
     /// The step may not be open: a file that the plan keeps has no open step.
     @discardableResult
-    mutating func lose(_ position: Int, _ error: MirrorError) -> MirrorError {
+    mutating func lose(
+        _ position: Int, _ error: MirrorError, isOfTransfer: Bool = false
+    ) -> MirrorError {
         var failed = plan.failure(of: plan.steps[position], error)
         failed.trace = trace(of: position)
         accounts.counts.enter(failed)
         if sets.isEssential(position) { sets.note(.failed(failed.error), at: position) }
-        tell(failed)
+        tell(failed, isOfTransfer: isOfTransfer)
         return failed.error
     }
 
     /// Reports a failure, which may end the run.
-    private mutating func tell(_ failed: Event.Failed) {
+    private mutating func tell(_ failed: Event.Failed, isOfTransfer: Bool = false) {
         tell(.failed(failed))
-        if failed.error.code.endsRun {
+        // Other downloads may need less room than one that met a full disk.
+        let endsRun = failed.error.code.endsRun && !(isOfTransfer && failed.error.code == .noSpace)
+        if endsRun {
             noteEnding(.error(failed.error))
         } else if rules.stopsAtFirstFailure, !failed.isOptional {
             noteEnding(.firstFailure)

@@ -116,6 +116,8 @@ struct SummaryCounts: Sendable {
     private var staleBeyondLimit = 0
     /// How many resources that are not optional found no room on the disk.
     private var withoutRoom = 0
+    /// How many resources that are not optional failed because the disk was full.
+    private var ofFullDisk = 0
 
     /// Makes the counts of a run over a number of resources.
     init(resources: Int, skipped: Int, orphans: Int, root: String) {
@@ -177,6 +179,8 @@ struct SummaryCounts: Sendable {
         count(.failed)
         if failed.isOptional {
             others.failedOptional += 1
+        } else if failed.error.code == .noSpace {
+            ofFullDisk += 1
         } else if failed.error.isRetryable {
             healing += 1
         } else {
@@ -231,7 +235,7 @@ struct SummaryCounts: Sendable {
             exit
             ?? Summary.exitCode(
                 endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit,
-                withoutRoom: withoutRoom)
+                withoutRoom: withoutRoom, ofFullDisk: ofFullDisk)
         return summary
     }
 }

@@ -232,7 +232,7 @@ struct TransferFlow: ~Copyable {
         if let done = book.settler.settle(error, for: work.step, row: work.row) {
             book.leave(position, done)
         } else {
-            book.fail(position, error)
+            book.fail(position, error, isOfTransfer: true)
         }
     }
 
