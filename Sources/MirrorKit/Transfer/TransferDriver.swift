@@ -332,12 +332,21 @@ extension TransferEngine {
         }
     }
 
-    /// Throws an error if a body of unknown size has grown beyond the room for it.
-    func admitMore(_ download: Download) throws(MirrorError) {
-        guard let body = download.body, download.expectation.size == nil,
-            download.machine?.reception?.total == nil
-        else { return }
-        try admit(1, forFileOf: body.length, download)
+    /// Throws an error if a body of unknown size grows beyond the room for it.
+    ///
+    /// The room is asked for in steps of up to 4 MiB, and exactly when a step does not fit.
+    private func admitGrowth(
+        of body: IncomingBody, by count: Int, _ download: Download
+    ) throws(MirrorError) {
+        let length = body.length + Int64(count)
+        if length <= download.admittedLength { return }
+        let unwritten = Int64(count + body.backlog)
+        let step = min(length, 4 << 20)
+        if lackOfRoom(for: unwritten + step, ofFileOf: length, download) == nil {
+            download.admittedLength = length + step
+        } else {
+            try admit(unwritten, forFileOf: length, download)
+        }
     }
 
     /// Returns why a disk that was found full has no room for the rest of a download.
@@ -426,6 +435,9 @@ extension TransferEngine: ActiveRequest.Listener {
             if isCut { active.find(.cut) }
         }
         do {
+            if reception.total == nil, download.expectation.size == nil {
+                try admitGrowth(of: body, by: bytes.count, download)
+            }
             try body.append(bytes, now: work.clock.monotonic())
         } catch { active.find(.failedHere(error)) }
         return active.finding == nil ? .proceed : .stop

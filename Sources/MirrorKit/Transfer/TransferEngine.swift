@@ -419,7 +419,6 @@ extension TransferEngine {
                 try download.segments?.tick(segment, now: now)
             } else {
                 try download.body?.tick(now: now)
-                try admitMore(download)
             }
         } catch { return failInMidst(download, error) }
         tellProgress(download, now: now)

@@ -6,7 +6,7 @@ import Testing
 @testable import MirrorKit
 
 /// A disk that a transfer finds full, beside transfers that need none of its room.
-@Suite(.timeLimit(.minutes(15))) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(15))) struct FilledDiskTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -24,14 +24,23 @@ import Testing
         #expect(mkdir(folder.path + "/tmp", 0o755) == 0)
         let disk = try SmallFileSystem(bytes: 1 << 20, at: folder.path + "/tmp")
         let asked = Mutex<[String]>([])
-        // The large body is of unknown length: only a write finds that it does not fit.
+        let ground = Folder(folder.path)
+        let bytes = TestBytes.make(800_000, seed: 1)
         let origin = ClosureOrigin { request, _, connection in
             asked.withLock { $0.append(request.path) }
             if request.path == "/large" {
-                return connection.answer(
-                    "HTTP/1.1 200 OK\nETag: \"1\"\nTransfer-Encoding: chunked",
-                    Array("200000\r\n".utf8) + TestBytes.make(2 << 20, seed: 1)
-                        + Array("\r\n0\r\n\r\n".utf8))
+                guard
+                    connection.send(
+                        Array(
+                            "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 800000\r\n\r\n".utf8)
+                            + bytes.prefix(200_000))
+                else { return false }
+                // Once the body has been admitted, another program fills the disk.
+                while ground.names(in: "tmp").isEmpty {
+                    guard connection.pause(milliseconds: 1) else { return false }
+                }
+                try? ground.write("tmp/filler", TestBytes.make(700_000, seed: 2))
+                return connection.send(bytes.dropFirst(200_000))
             }
             if request.value(of: "If-None-Match") != nil {
                 return connection.answer("HTTP/1.1 304 Not Modified\nETag: \"1\"")
@@ -61,6 +70,7 @@ import Testing
         #expect(summary.exit == 74)
         #expect(summary.error == nil)
         #expect(asked.withLock { $0 } == ["/large", "/old"])
+        #expect(ground.names(in: "tmp").contains { $0.hasSuffix(".part") })
         try disk.resize(bytes: 8 << 20)
         #expect(try await session.sync(manifest).exit == 0)
     }
@@ -82,7 +92,6 @@ import Testing
             // mirror ends the connection when there is no room; 64 MiB would fill the disk.
             for _ in 0..<1024 {
                 guard connection.send(chunk) else { return false }
-                guard connection.pause(milliseconds: 2) else { return false }
             }
             return false
         }
