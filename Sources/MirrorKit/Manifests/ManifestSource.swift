@@ -166,8 +166,16 @@ extension Manifest {
     }
 }
 
-/// The values for `${NAME}` in headers and bodies, and the origins that may get them.
-public struct Secrets: Sendable {
+/// The values for `${NAME}` in manifests that were read, and the origins that may get them.
+public struct Secrets: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The names only.
+    public var description: String { environment.keys.sorted().joined(separator: ", ") }
+
+    /// The names only.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["names": environment.keys.sorted()])
+    }
+
     /// The names that may be used, each with the origins that may get its value.
     var grants: [Grant] = []
     /// The values by their names.

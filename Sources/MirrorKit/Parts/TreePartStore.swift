@@ -78,6 +78,8 @@ final class TreePartStore: PartStore {
     }
 
     func discard(part name: String) throws(MirrorError) {
+        // A name leads nowhere but into tmp.
+        if name.utf8.contains(UInt8(ascii: "/")) { return }
         if promised.contains(Array(TreePartStore.path(of: name).utf8)) { return }
         do throws(Errno) {
             let folder = try root.openFolder(Area.tmp.rawValue)

@@ -9,14 +9,14 @@ final class EventQueue: Sendable {
         var hasReader = false
         var isFinished = false
         var failure: (any Error)?
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: CheckedContinuation<Void, any Error>?
     }
 
     private let state = Mutex(State())
 
     /// Adds an event; has no effect after `finish`.
     func send(_ event: Event) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.isFinished else { return nil }
             state.events.append(event)
             return state.waiter.take()
@@ -27,7 +27,7 @@ final class EventQueue: Sendable {
     /// Adds events and empties the list. After `finish`, the events are dropped.
     func send(contentsOf events: inout [Event]) {
         if events.isEmpty { return }
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.isFinished else { return nil }
             // An empty queue takes the list's storage, without a copy.
             if state.events.isEmpty { swap(&state.events, &events) } else { state.events += events }
@@ -45,7 +45,7 @@ final class EventQueue: Sendable {
     func finish(throwing error: (any Error)? = nil) -> Bool {
         let (isEnd, waiter) = state.withLock { state in
             guard !state.isFinished else {
-                return (false, nil as CheckedContinuation<Void, Never>?)
+                return (false, nil as CheckedContinuation<Void, any Error>?)
             }
             state.isFinished = true
             state.failure = error
@@ -75,20 +75,27 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Waits until there are events, or until they end. Only one reader may wait at a time.
-    func wait(isolation: isolated (any Actor)? = #isolation) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.events.isEmpty, !state.isFinished {
-                    state.waiter = continuation
-                    return false
-                }
-                return true
+    /// Waits until there are events, or until they end.
+    ///
+    /// Throws `MirrorError` with `usage` if another reader waits.
+    func wait(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            let result = state.withLock { state -> Result<Void, any Error>? in
+                guard state.events.isEmpty, !state.isFinished else { return .success(()) }
+                if state.waiter != nil { return .failure(MirrorError.secondReader) }
+                state.waiter = continuation
+                return nil
             }
-            if isReady { continuation.resume() }
+            if let result { continuation.resume(with: result) }
         }
     }
 
     /// Whether the reader will get neither another event nor an error.
     var isOver: Bool { state.withLock { $0.isFinished && $0.events.isEmpty && $0.failure == nil } }
+}
+
+extension MirrorError {
+    /// The error for a task that reads the events of a run that another task reads.
+    fileprivate static let secondReader = MirrorError(
+        .usage, "Two tasks read the events of one run. Read them once, and pass them on.")
 }

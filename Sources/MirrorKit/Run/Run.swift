@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// A plan under way: a sequence of its events, the last of which is the summary.
 ///
-/// The events can be read once. Leaving the loop that reads them, or cancelling its task, ends the
-/// run; parts are kept. `finish` returns when the run has ended. `cancel` also ends the run, but
+/// The events can be read once, by one task: a second one gets an error with `usage`. Leaving the
+/// loop that reads them ends the run; parts are kept. So does cancelling its task, after which the
+/// loop ends without an error. `finish` returns when the run has ended. `cancel` also ends the run, but
 /// the events continue until the summary.
 public struct Run: AsyncSequence, Sendable {
     /// An event of the run.
@@ -131,7 +132,7 @@ public struct Run: AsyncSequence, Sendable {
                 (position, taken) = (0, [])
                 taken = try control.events.take()
                 if !taken.isEmpty || control.events.isOver { return }
-                await control.waitForEvents()
+                try await control.waitForEvents()
             }
         }
     }
@@ -451,9 +452,9 @@ extension RunControl {
     }
 
     /// Waits for events. If the task is cancelled, ends the run and its events.
-    fileprivate func waitForEvents(isolation: isolated (any Actor)? = #isolation) async {
-        await withTaskCancellationHandler {
-            await events.wait()
+    fileprivate func waitForEvents(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await withTaskCancellationHandler {
+            try await events.wait()
         } onCancel: {
             endReading()
         }

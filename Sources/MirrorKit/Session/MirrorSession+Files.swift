@@ -18,9 +18,10 @@ extension MirrorSession {
     /// The first `limit` targets whose paths begin with a text, in the order of their paths' bytes.
     ///
     /// The targets are of files that the index knows, and of files that were left out for lack of
-    /// space. Throws `MirrorError` if the index cannot be read.
+    /// space. A limit below 0 is 0. Throws `MirrorError` if the index cannot be read.
     public func targets(beginningWith text: String, limit: Int) async throws -> [Target] {
-        try await engine.look { view in
+        let limit = max(0, limit)
+        return try await engine.look { view in
             try view.index?.targets(beginningWith: text, limit: limit) ?? []
         }
     }

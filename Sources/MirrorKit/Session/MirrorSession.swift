@@ -67,6 +67,8 @@ public actor MirrorSession {
 
     /// Executes a plan. The run begins at once; the returned value delivers its events.
     ///
+    /// Keep the value: a run that nobody holds ends. The totals and the summary need no reader.
+    ///
     /// The run looks again at every file that the plan keeps. If a file was changed or removed
     /// since the plan, its resource fails with `sourceChanged`. A plan of another root fails with
     /// `rootUnusable`.
@@ -82,6 +84,14 @@ public actor MirrorSession {
         var options = options
         options.began = options.began ?? .now
         Task { [options] in await self.perform(plan, options, for: control) }
+        return Run(control)
+    }
+
+    /// A run that could not begin. Its only event is its summary, and its loop throws the error.
+    nonisolated func failedRun(_ error: any Error) -> Run {
+        let control = RunControl(
+            Plan(root: root, manifests: [], steps: StepList(), now: .now, orphansLeft: 0))
+        control.fail(error, root: root)
         return Run(control)
     }
 

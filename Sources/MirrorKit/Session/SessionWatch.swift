@@ -8,14 +8,16 @@ extension MirrorSession {
     /// Read the events of each run: a run waits for their reader when it reports many kept files
     /// (`RunOptions.reportsKept`).
     ///
-    /// A failed sync does not end the loop, unless it is the first one and no later sync can succeed.
-    /// Then the loop throws `ManifestError`, or `MirrorError` with `usage`, `manifestInvalid`,
+    /// A sync that cannot begin, for example because a manifest cannot be read, is a run too: its
+    /// only event is its summary, and then its loop throws the error. It does not end the loop over
+    /// the runs, unless it is the first one and no later sync can succeed. Then that loop throws `ManifestError`, or `MirrorError` with `usage`, `manifestInvalid`,
     /// `manifestUnreadable`, `rootUnusable` or `indexNewer`. Cancelling the task ends the loop, and
     /// the run under way with its parts kept.
     ///
     /// - Parameters:
     ///   - sources: the manifests. An empty list means those that the root remembers.
-    ///   - every: the longest wait between two runs.
+    ///   - every: the longest wait between two runs, at least a second. The loop throws
+    ///     `MirrorError` with `usage` for less, and for more than a hundred years.
     public nonisolated func watch(
         _ sources: [ManifestSource] = [], every: Duration = .seconds(3600),
         planning: PlanOptions = PlanOptions(), options: RunOptions = RunOptions()
@@ -35,6 +37,8 @@ private actor SessionWatch {
     private var state = WatchState()
     /// The run under way, and the manifests that it syncs.
     private var last: (run: Run, manifests: [Manifest])?
+    /// How the last sync ended, if it could not begin.
+    private var failed: SyncEnd?
     private var isFirst = true
     private var sleep: WatchSleep?
 
@@ -44,27 +48,32 @@ private actor SessionWatch {
     ) {
         self.session = session
         self.sources = sources
-        self.every = max(1, every.wholeSeconds)
+        self.every = every.wholeSeconds
         self.planning = planning
         self.options = options
     }
 
     /// Waits until a sync is due, and begins it. Returns nil when the task is cancelled.
     func next() async throws -> Run? {
-        var end: SyncEnd?
+        guard (1...Self.century).contains(every) else {
+            throw MirrorError(.usage, "watch: a wait from a second to a hundred years is possible.")
+        }
+        var end = failed.take()
         if let last { end = await self.end(of: last.run, last.manifests) }
-        while true {
-            if let end, try await !rest(after: end) { return nil }
-            do {
-                return try await begin()
-            } catch {
-                if Task.isCancelled { return nil }
-                let failed = failure(error)
-                if isFirst, failed.isFinal || sleep == nil { throw error }
-                end = failed
-            }
+        if let end, try await !rest(after: end) { return nil }
+        do {
+            return try await begin()
+        } catch {
+            if Task.isCancelled { return nil }
+            let failed = failure(error)
+            if isFirst, failed.isFinal || sleep == nil { throw error }
+            self.failed = failed
+            return session.failedRun(error)
         }
     }
+
+    /// A hundred years, in seconds.
+    private static let century: Int64 = 3_155_760_000
 
     private func failure(_ error: any Error) -> SyncEnd {
         let error = MirrorError(wrapping: error)

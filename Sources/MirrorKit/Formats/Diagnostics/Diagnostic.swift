@@ -56,7 +56,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
 /// The errors of a manifest that cannot be used, up to a limit.
 public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The errors in the order of the manifest, at most `DiagnosticLog.limit` of them.
+    /// The errors in the order of the manifest, at most 20 of them.
     public let diagnostics: [Diagnostic]
     /// How many more errors there are.
     public let omitted: Int

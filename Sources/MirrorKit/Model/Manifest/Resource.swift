@@ -52,7 +52,8 @@ public struct Resource: Sendable, Hashable {
     ///   - size: the declared size in bytes.
     ///   - sha256: the declared digest, as 64 hexadecimal digits.
     ///   - refresh: when mirror asks again. `nil` means never with a digest, else on every run.
-    ///   - headers: headers of the request. mirror sends them to the origin of `url` only.
+    ///   - headers: headers of the request, sent as they are: `${NAME}` has no meaning here. mirror
+    ///     sends them to the origin of `url` only, also for mirrors at that origin.
     public init(
         _ path: String, from url: String, mirrors: [String] = [], size: Int64? = nil,
         sha256: String? = nil, refresh: Refresh? = nil, headers: [String: String] = [:]
@@ -62,7 +63,11 @@ public struct Resource: Sendable, Hashable {
                 try HeaderField($0.key, $0.value)
             }
             self.init(target: try Target(path), url: try SourceURL(url), headers: fields)
-            self.mirrors = try mirrors.map { Source(url: try SourceURL($0)) }
+            self.mirrors = try mirrors.map { text in
+                let mirror = try SourceURL(text)
+                let isAtOrigin = mirror.origin == primary.url.origin
+                return Source(url: mirror, headers: isAtOrigin ? fields : [])
+            }
             self.size = size
             digests = try sha256.map { [try Digest(.sha256, declared: $0)] } ?? []
         } catch {

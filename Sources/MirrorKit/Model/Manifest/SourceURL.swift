@@ -109,9 +109,12 @@ public struct SourceURL: Sendable, Hashable {
     }
 }
 
-extension SourceURL: CustomStringConvertible {
+extension SourceURL: CustomStringConvertible, CustomReflectable {
     /// The URL for messages: without user information and query, and with no sign of them.
     public var description: String { withoutSecrets }
+
+    /// The URL as `description` has it.
+    public var customMirror: Mirror { Mirror(self, children: ["url": withoutSecrets]) }
 }
 
 extension SourceURL {

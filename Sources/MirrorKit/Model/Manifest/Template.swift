@@ -54,6 +54,14 @@ public struct HeaderField: Sendable, Hashable {
     }
 }
 
+extension HeaderField: CustomStringConvertible, CustomReflectable {
+    /// The name only, because the value may be a secret.
+    public var description: String { "\(name): …" }
+
+    /// The name only.
+    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}
+
 extension Template {
     /// Reads a text with `${NAME}` and `$$`. Throws `TemplateError` for any other dollar sign.
     init(_ text: String) throws(TemplateError) {

@@ -1,25 +1,25 @@
 /// The list of steps that would make the tree match the manifests; `sync` executes a plan.
 public struct Plan: Sendable {
     /// The root's path.
-    public var root: String
+    public internal(set) var root: String
     /// The manifests, in the order in which the caller gave them.
-    public var manifests: [Manifest]
+    public internal(set) var manifests: [Manifest]
     /// One step for each target, in the order of the targets' bytes.
-    public var steps: StepList
+    public internal(set) var steps: StepList
     /// When the plan was made.
-    public var now: Instant
+    public internal(set) var now: Instant
     /// Whether the plan was narrowed to removals, so that it makes no request.
     package private(set) var isOnlyRemovals = false
     /// How many orphans stay, because the caller did not ask for their removal.
-    public var orphansLeft: Int
+    public internal(set) var orphansLeft: Int
     /// How many resources `--only` or `--skip` left out.
-    public var skipped = 0
+    public internal(set) var skipped = 0
     /// How many files of each owner the index knows. Limits on removals refer to this number.
-    public var owned: [String: Int] = [:]
+    public internal(set) var owned: [String: Int] = [:]
     /// Orphans whose rows the run removes without removing a file.
     ///
     /// Their files are gone, or belong to other targets because the file system folds case.
-    public var forgotten: [Target] = []
+    public internal(set) var forgotten: [Target] = []
     /// The owners of targets from now on, by target.
     ///
     /// A target is missing here if only its step's manifest owns it. It is missing too if the
@@ -28,14 +28,14 @@ public struct Plan: Sendable {
     /// The owners that remain, of files that manifests of the run have released.
     var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
-    public var supersededParts: [Target: [String]] = [:]
+    public internal(set) var supersededParts: [Target: [String]] = [:]
 
     /// Files that this plan leaves out for lack of room, and that are not listed as evicted yet.
     var newlyEvicted: [EvictedFile] = []
     /// Files that the index lists as evicted, and that this plan does not leave out.
-    public var readmitted: [Target] = []
+    public internal(set) var readmitted: [Target] = []
     /// How many files of mirror's are in the areas that have a quota or a limit of idle time.
-    public var evictableFiles = 0
+    public internal(set) var evictableFiles = 0
     /// What the quota of Caches has left for files of unknown size. `nil` means no quota.
     var quotaRoom: QuotaRoom?
     /// What is missing for the files that did not fit on the disk when the plan was made.
@@ -45,7 +45,7 @@ public struct Plan: Sendable {
     /// Targets whose sizes the index has from earlier answers.
     var learned: Set<Target> = []
     /// Parts that no manifest wants and that are too old to keep, as file names in `tmp/`.
-    public var abandonedParts: [String] = []
+    public internal(set) var abandonedParts: [String] = []
 
     /// The sha256 of orphans that steps copy or move although no digest pins them, by target.
     var orphanBytes: [Target: Digest] = [:]
@@ -61,7 +61,7 @@ public struct Plan: Sendable {
     var rowsMark: Int?
 
     /// Takes the parts of a plan.
-    public init(
+    package init(
         root: String, manifests: [Manifest], steps: some Sequence<Step>, now: Instant,
         orphansLeft: Int
     ) {
@@ -331,15 +331,15 @@ extension PlanTotals {
 /// The action on one target, and the reason for the action.
 public struct Step: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    public internal(set) var target: Target
     /// The manifest, as a position in the plan's list.
-    public var manifest: Int
+    public internal(set) var manifest: Int
     /// The resource, as a position in the manifest. `nil` means a target that is no longer wanted.
-    public var resource: Int?
+    public internal(set) var resource: Int?
     /// The action, its reason, and where its bytes come from.
     var decision: Decision
     /// The size of the whole file in bytes, where known.
-    public var size: Int64?
+    public internal(set) var size: Int64?
 
     /// Takes the parts of a step.
     init(

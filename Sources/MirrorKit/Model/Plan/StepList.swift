@@ -19,19 +19,19 @@ public struct StepList: Sendable {
     public private(set) var plainKeeps = 0
 
     /// Makes an empty list that builds steps from the resources of `manifests`.
-    public init(of manifests: [Manifest] = []) {
+    package init(of manifests: [Manifest] = []) {
         tables = manifests.map(\.resources)
         owners = manifests.map(\.owner)
     }
 
     /// Makes a list that stores steps whole.
-    public init(_ steps: some Sequence<Step>) {
+    init(_ steps: some Sequence<Step>) {
         self.init()
         for step in steps { append(step) }
     }
 
     /// Adds a step at the end, in its shortest form.
-    public mutating func append(_ step: Step) {
+    mutating func append(_ step: Step) {
         guard let resource = step.resource, tables.indices.contains(step.manifest),
             tables[step.manifest].indices.contains(resource)
         else { return appendWhole(step) }

@@ -151,7 +151,7 @@ public struct Event: Sendable {
         public var removed = 0
         /// What kept the set from being promoted. `nil` means that it was promoted.
         package var obstacle: SetFailure?
-        /// How many obstacles the set met before its promotion; `obstacle` is one of them.
+        /// How many obstacles the set met before its promotion.
         public var obstacles = 0
         /// Whether an error stopped the promotion after it had begun. The next run finishes it.
         public var isUnfinished = false

@@ -50,7 +50,7 @@ extension FailureCode {
     // What a source answered.
     /// The server answered with a status that brings no bytes; `MirrorError.status` has its number.
     public static let httpStatus = FailureCode(rawValue: "http-status")
-    /// The host asks for a wait longer than `TransferPolicy.longestWait`.
+    /// The host asks for a wait longer than `TransferPolicy.maxWait`.
     public static let retryAfterTooLong = FailureCode(rawValue: "retry-after-too-long")
     /// A redirect is refused: from https to http, of a POST elsewhere, to a file or a bad URL.
     public static let redirectRefused = FailureCode(rawValue: "redirect-refused")

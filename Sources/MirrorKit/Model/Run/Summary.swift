@@ -76,6 +76,8 @@ public struct Summary: Sendable, Hashable {
     ///
     /// `nil` means that the run completed, or that the first failure of a resource ended it.
     public var error: MirrorError?
+    /// The errors of the resources that failed, the first 20 of them. Each names its target.
+    public var failures: [MirrorError] = []
     /// The resulting exit code.
     public var exit: Int32 = 0
     /// The root's path.
@@ -177,6 +179,7 @@ struct SummaryCounts: Sendable {
     /// Enters a resource that failed.
     mutating func enter(_ failed: Event.Failed) {
         count(.failed)
+        if others.failures.count < 20 { others.failures.append(failed.error) }
         if failed.isOptional {
             others.failedOptional += 1
         } else if failed.error.code == .noSpace {
