@@ -49,3 +49,29 @@ import Testing
         #expect(error?.message.contains("Range") == true)
     }
 }
+
+/// What a program may print without telling a secret.
+@Suite struct PrintedSecretsTests {
+    @Test func neitherHeadersNorPasswordsArePrinted() throws {
+        let resource = try Resource(
+            "Caches/a", from: "https://me:secret1@a.example/f?token=secret2",
+            mirrors: ["https://a.example/g", "https://b.example/g"],
+            headers: ["Authorization": "Bearer secret3"])
+        var secrets = Secrets()
+        secrets.environment["NAME"] = "secret4"
+        var text =
+            "\(resource) \(resource.primary.headers) \(secrets) \(String(reflecting: resource))"
+        dump(resource, to: &text)
+        dump(secrets, to: &text)
+        #expect(!text.contains("secret"))
+        #expect(text.contains("Authorization") && text.contains("NAME"))
+    }
+
+    /// As in a file.
+    @Test func aMirrorAtTheOriginOfTheURLGetsTheHeaders() throws {
+        let resource = try Resource(
+            "Caches/a", from: "https://a.example/f",
+            mirrors: ["https://a.example/g", "https://b.example/g"], headers: ["X-Test": "1"])
+        #expect(resource.mirrors.map(\.headers.count) == [1, 0])
+    }
+}

@@ -90,6 +90,9 @@ final class EventQueue: Sendable {
         }
     }
 
+    /// Whether a reader waits for events.
+    var isAwaited: Bool { state.withLock { $0.waiter != nil } }
+
     /// Whether the reader will get neither another event nor an error.
     var isOver: Bool { state.withLock { $0.isFinished && $0.events.isEmpty && $0.failure == nil } }
 }

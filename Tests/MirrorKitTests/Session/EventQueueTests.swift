@@ -21,6 +21,18 @@ import Testing
         return messages
     }
 
+    /// The first one goes on.
+    @Test func aSecondReaderGetsAnError() async throws {
+        let queue = EventQueue()
+        let first = Task { try await queue.wait() }
+        while !queue.isAwaited { await Task.yield() }
+        let error = await #expect(throws: MirrorError.self) { try await queue.wait() }
+        #expect(error?.code == .usage)
+        queue.send(event(1))
+        try await first.value
+        #expect(try queue.take().count == 1)
+    }
+
     @Test func eventsComeInOrderBeforeTheError() async throws {
         let control = RunControl(EventQueueTests.plan)
         for number in 0..<5 { control.send(event(number)) }

@@ -99,6 +99,13 @@ import Testing
         #expect(counts.closed(error: error, exit: nil, seconds: 0).exit == 74)
     }
 
+    @Test func theFirstFailuresAreKept() throws {
+        var counts = Self.counts()
+        for _ in 0..<30 { try counts.enter(Self.failed(.digestMismatch)) }
+        #expect(counts.summary[.failed] == 30)
+        #expect(counts.summary.failures.map(\.code) == Array(repeating: .digestMismatch, count: 20))
+    }
+
     @Test func costsAndRemovalsAreSums() throws {
         var counts = Self.counts(orphans: 1)
         counts.enter(TransferCost(requests: 2, bytesReceived: 10, bytesReused: 5))
