@@ -69,7 +69,7 @@ final class Download: @unchecked Sendable {
     var segmentRequests = 0
     /// How many requests ended before they had a socket. They do not count.
     var requestsWithoutSocket = 0
-    /// Up to which length a body of unknown size has room on the disk and within the quota.
+    /// Up to which length a body of unknown size has room on the disk.
     var admittedLength: Int64 = 0
     var meter = ProgressMeter()
     var cost = TransferCost()

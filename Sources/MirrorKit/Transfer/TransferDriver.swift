@@ -332,9 +332,10 @@ extension TransferEngine {
         }
     }
 
-    /// Throws an error if a body of unknown size grows beyond the room for it.
+    /// Throws an error if a body of unknown size grows beyond what is free on the disk.
     ///
-    /// The room is asked for in steps of up to 4 MiB, and exactly when a step does not fit.
+    /// The room is asked for in steps of up to 4 MiB, and exactly when a step does not fit. A quota
+    /// judges the body at its end.
     private func admitGrowth(
         of body: IncomingBody, by count: Int, _ download: Download
     ) throws(MirrorError) {
@@ -342,9 +343,9 @@ extension TransferEngine {
         if length <= download.admittedLength { return }
         let unwritten = Int64(count + body.backlog)
         let step = min(length, 4 << 20)
-        if lackOfRoom(for: unwritten + step, ofFileOf: length, download) == nil {
+        if lackOfRoom(for: unwritten + step, ofFileOf: nil, download) == nil {
             download.admittedLength = length + step
-        } else {
+        } else if lackOfRoom(for: unwritten, ofFileOf: nil, download) != nil {
             try admit(unwritten, forFileOf: length, download)
         }
     }
