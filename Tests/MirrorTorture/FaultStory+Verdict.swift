@@ -46,7 +46,7 @@ extension FaultStory {
         for event in events where event["event"] == .string("done") {
             guard let path = event["path"]?.word, let digest = event["sha256"]?.word,
                 let outcome = event["outcome"]?.word,
-                !["edited", "stale", "skipped"].contains(outcome)
+                !["edited", "stale", "skipped", "noRoom"].contains(outcome)
             else { continue }
             if ground.root.read(path).map(Checksum.sha256) != digest {
                 wrong.append("\(path) is reported \(outcome), and has other bytes")

@@ -127,6 +127,16 @@ import Testing
         #expect(rig.resumed == [0])
     }
 
+    /// The simulation found it paused for ever (seed 25721).
+    @Test func aCancelledTargetPausesItsDownloadNoLonger() throws {
+        var rig = try RunRig(fetching: ["a", "b"], from: "one")
+        rig.tell(.ready)
+        rig.tell(.pause(rig.targets[0]))
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        #expect(rig.resumed == [0])
+        #expect(rig.failed == ["a"])
+    }
+
     @Test func aDownloadIsDeferredWithAllItsTargets() throws {
         var rig = try RunRig(fetching: ["a", "b"], from: "one")
         rig.tell(.ready)

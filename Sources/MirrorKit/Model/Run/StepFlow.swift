@@ -91,7 +91,7 @@ struct StepFlow: ~Copyable {
         let number = download.number
         let isUnderWay = book.downloads[number] === download
         if download.others.contains(position) || isUnderWay && !download.others.isEmpty {
-            download.leaveOut(position)
+            transfers.leaveOut(position, of: download, book)
             // The download may be continuing the part of the step that it began with.
             endCancelled(position, discardingPart: discardingPart && position != number)
         } else if isUnderWay, transfers.takeHeld(number) {

@@ -365,6 +365,18 @@ extension TransferFlow {
         book.tell(.resumed(target))
     }
 
+    /// Leaves a step out of its download, which then goes on unless another of its steps is paused.
+    mutating func leaveOut(
+        _ position: Int, of download: DownloadProgress, _ book: borrowing StepBook
+    ) {
+        download.leaveOut(position)
+        guard paused.remove(position) != nil, !window.isPaused,
+            window.running.contains(download.number),
+            !download.steps.contains(where: paused.contains)
+        else { return }
+        book.surroundings.resume([download.number])
+    }
+
     /// Ends the wait of a step for its set or for another run.
     ///
     /// Returns whether another run has the step's target.
