@@ -201,13 +201,12 @@ struct TransferFlow: ~Copyable {
             // The steps whose rows could not be read have failed.
             let steps = claimed.filter { book.table[$0] != nil }
             if steps.first != claimed[0] { changeNumber(claimed[0], to: steps.first, &book) }
-            guard let number = steps.first else { continue }
+            guard let number = steps.first, let work = book.table[number] else { continue }
             if book.isEnding {
                 for position in steps { book.breakOff(position) }
                 continue
             }
-            let download = DownloadProgress(
-                for: steps, expecting: book.plan.steps.expectedBytes(at: number))
+            let download = DownloadProgress(for: steps, expecting: work.step.expectedBytes)
             book.downloads[number] = download
             for position in steps { book.table[position]?.download = download }
             if window.begins(number) { submit(download, &book) }
