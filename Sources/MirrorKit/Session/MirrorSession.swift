@@ -67,7 +67,7 @@ public actor MirrorSession {
 
     /// Executes a plan. The run begins at once; the returned value delivers its events.
     ///
-    /// Keep the value: a run that nobody holds ends. The totals and the summary need no reader.
+    /// The run ends when its value is released, so keep the value. A run needs no reader.
     ///
     /// The run looks again at every file that the plan keeps. If a file was changed or removed
     /// since the plan, its resource fails with `sourceChanged`. A plan of another root fails with

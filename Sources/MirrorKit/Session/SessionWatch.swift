@@ -10,7 +10,8 @@ extension MirrorSession {
     ///
     /// A sync that cannot begin, for example because a manifest cannot be read, is a run too: its
     /// only event is its summary, and then its loop throws the error. It does not end the loop over
-    /// the runs, unless it is the first one and no later sync can succeed. Then that loop throws `ManifestError`, or `MirrorError` with `usage`, `manifestInvalid`,
+    /// the runs, unless it is the first one and no later sync can succeed. Then that loop throws
+    /// `ManifestError`, or `MirrorError` with `usage`, `manifestInvalid`,
     /// `manifestUnreadable`, `rootUnusable` or `indexNewer`. Cancelling the task ends the loop, and
     /// the run under way with its parts kept.
     ///
