@@ -29,6 +29,7 @@ final class SimulatedObserver: TransferObserver, @unchecked Sendable {
         case .started(let source, _, let offset): "started at \(source) from \(offset)"
         case .progress(let bytes, _, _): "\(bytes) bytes"
         case .verifying(let bytes): "verifying \(bytes) bytes"
+        case .warning(let text): "warning: \(text)"
         case .retry(let cause, let attempt, let wait, _):
             "retry \(attempt) in \(wait) ms: \(cause.message)"
         case .restart(let cause, let attempt): "restart \(attempt): \(cause.message)"

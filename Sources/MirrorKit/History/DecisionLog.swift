@@ -25,7 +25,7 @@ struct DecisionLog: ~Copyable {
         case .failed(let failed):
             add(event, failed.target, reason: step(of: failed.target)?.reason)
         case .removed(let removed): add(event, removed.target)
-        case .plan, .start, .progress, .paused, .resumed, .set, .summary: break
+        case .plan, .start, .progress, .paused, .resumed, .set, .warning, .summary: break
         }
     }
 

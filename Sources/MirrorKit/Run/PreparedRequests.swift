@@ -6,6 +6,8 @@ internal import Synchronization
 /// printed, stored or put into an error.
 struct PreparedRequests: Sendable {
     private let expansion: SecretExpansion
+    /// The places that are asked in front of the sources.
+    private let substitutes: Substitutes
     /// The headers that the program has supplied for each origin.
     var supplied: [Origin: Headers] = [:]
 
@@ -15,7 +17,10 @@ struct PreparedRequests: Sendable {
     /// Checks a plan's use of secrets.
     ///
     /// Throws `ManifestError` with each name that has no grant, or whose value is unset or empty.
-    init(_ plan: Plan, secrets: Secrets) throws(ManifestError) {
+    init(
+        _ plan: Plan, secrets: Secrets, substitutes: Substitutes = Substitutes()
+    ) throws(ManifestError) {
+        self.substitutes = substitutes
         expansion = SecretExpansion(
             grants: secrets.grants, environment: secrets.environment,
             credential: { secrets.credential(named: $0) })
@@ -67,13 +72,54 @@ struct PreparedRequests: Sendable {
 
     /// The sources of a resource with their headers, and the body of a POST. The body is nil for a
     /// GET.
-    func request(for resource: Resource) -> (sources: [PreparedSource], body: [UInt8]?) {
-        let sources = resource.sources.map(prepared)
+    ///
+    /// Stores come first if the resource has a sha256, and each source comes behind its rewrites. A
+    /// POST is sent to the resource's own source only, because it must not be sent twice.
+    ///
+    /// - Parameter stored: the files of folder stores that have the bytes.
+    func request(
+        for resource: Resource, stored: [PreparedSource] = []
+    ) -> (sources: [PreparedSource], body: [UInt8]?) {
+        var sources = stored
+        if resource.method == .get, !substitutes.isEmpty {
+            if let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 }) {
+                for store in substitutes.stores {
+                    guard let url = store.url else { continue }
+                    let address = Store.address(of: sha256, below: url)
+                    sources.append(
+                        PreparedSource(
+                            url: address, key: SourceKey(address),
+                            headers: headers(of: Source(url: address)),
+                            substitute: Substitute(place: store.place)))
+                }
+            }
+            for source in resource.sources { sources += rewritten(source) }
+        } else {
+            sources += resource.sources.map { prepared($0) }
+        }
         return (sources, expansion.body(of: resource.method, for: resource.primary))
     }
 
-    private func prepared(_ source: Source) -> PreparedSource {
-        PreparedSource(url: source.url, key: SourceKey(source.url), headers: headers(of: source))
+    /// A source behind the places at which rewrites ask for it first.
+    private func rewritten(_ source: Source) -> [PreparedSource] {
+        let places = substitutes.rewrites.compactMap { rule in
+            rule.place(of: source.url).map { (rule: rule, url: $0) }
+        }
+        if places.isEmpty { return [prepared(source)] }
+        let all = places.map(\.url.withoutSecrets) + [source.url.withoutSecrets]
+        let substitutes = places.map { rule, url in
+            PreparedSource(
+                url: url, key: SourceKey(source.url), headers: headers(of: Source(url: url)),
+                substitute: Substitute(place: rule.to.description),
+                relatives: all.filter { $0 != url.withoutSecrets })
+        }
+        return substitutes + [prepared(source, relatives: Array(all.dropLast()))]
+    }
+
+    private func prepared(_ source: Source, relatives: [String] = []) -> PreparedSource {
+        PreparedSource(
+            url: source.url, key: SourceKey(source.url), headers: headers(of: source),
+            relatives: relatives)
     }
 
     /// The name and the value of a header. Throws if the value has variables, which have no values

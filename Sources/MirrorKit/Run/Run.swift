@@ -285,10 +285,16 @@ final class Execution: Sendable {
             let sources = plan.resource(of: plan.steps[other])?.sources ?? []
             resource.mirrors += sources.filter { !resource.sources.contains($0) }
         }
-        let request = (credentials?.requests ?? prepared).request(for: resource)
+        let requests = credentials?.requests ?? prepared
+        let stored = plan.storedFiles(of: step).map(PreparedSource.init)
+        let request = requests.request(for: resource, stored: stored)
+        // A run without servers begins only what files can give.
+        let sources =
+            options.offline
+            ? request.sources.filter { $0.url.scheme == .file } : request.sources
         return Download(
             id: RunRegister.id(of: self.number, position: number),
-            target: step.target, sources: request.sources, postBody: request.body,
+            target: step.target, sources: sources, postBody: request.body,
             expectation: Expectation(of: resource, replacing: storedMediaType),
             local: step.local, part: step.part,
             priority: resource.priority,

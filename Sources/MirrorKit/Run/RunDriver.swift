@@ -80,6 +80,7 @@ final class RunDriver: @unchecked Sendable {
         rowsMark = engine.index.rows.beginRun(since: plan.rowsMark)
         defer { engine.index.rows.endRun() }
         tell(.plan(PlanTotals(of: plan)), machine.totals)
+        for warning in plan.warnings { tell(.warning(warning), machine.totals) }
         // `prepare` may take a while.
         sendEvents()
         do {

@@ -31,9 +31,11 @@ extension MirrorSession {
             try await engine.refuse(madeForAnotherRoot: plan)
             try await engine.using(waitingSeconds: 0) { engine in
                 // A plan of many resources takes a while, and the actor serves other calls.
-                let (checked, paused) = try await Offload.run { [secrets = options.secrets] in
+                let (checked, paused) = try await Offload.run {
+                    [secrets = options.secrets, configuration] in
                     (
-                        try PreparedRequests(plan, secrets: secrets),
+                        try PreparedRequests(
+                            plan, secrets: secrets, substitutes: configuration.substitutes()),
                         try PausedTargets(in: engine.root)
                     )
                 }

@@ -49,12 +49,15 @@ public actor MirrorSession {
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
         let (root, meter, least) = (root, ActivityMeter.current, configuration.minFree)
+        let stores = try configuration.substitutes().stores
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }
             let scan = try Scan(
                 manifests: manifests, options: options, root: view.root, index: view.index,
                 now: SystemClock.now(), least: least, meter: meter, isCancelled: isCancelled)
-            return try scan.plan(for: root)
+            var plan = try scan.plan(for: root)
+            try StoreScan(stores: stores, isCancelled: isCancelled).look(&plan)
+            return plan
         }
     }
 

@@ -117,6 +117,12 @@ final class Download: @unchecked Sendable {
         local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
     }
 
+    /// The place of the request that is under way or comes next, if it is in front of the sources.
+    var place: String? { plan.flatMap { sources[$0.source].substitute?.place } }
+
+    /// Whether the next request goes to a place in front of the sources.
+    var isAtSubstitute: Bool { sources[plan?.source ?? 0].substitute != nil }
+
     /// The host of the next request.
     var nextHost: Host { Host(plan?.url ?? sources[0].url) }
 
@@ -197,13 +203,30 @@ struct PreparedSource: Sendable {
     let headers: [(name: String, value: String)]
     /// Whether one of the headers is User-Agent.
     let namesUserAgent: Bool
+    /// The place that it is, if the user put it in front of the others.
+    let substitute: Substitute?
+    /// The other places that a rewrite makes stand for the same URL, without queries.
+    let relatives: [String]
 
     /// Makes a source with its header values.
-    init(url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]) {
+    init(
+        url: SourceURL, key: SourceKey, headers: [(name: String, value: String)],
+        substitute: Substitute? = nil, relatives: [String] = []
+    ) {
         self.url = url
         self.key = key
         self.headers = headers
+        self.substitute = substitute
+        self.relatives = relatives
         namesUserAgent = headers.contains { $0.name.lowercased() == "user-agent" }
+    }
+}
+
+extension PreparedSource {
+    /// A file of a folder store.
+    init(_ file: (url: SourceURL, substitute: Substitute)) {
+        self.init(
+            url: file.url, key: SourceKey(file.url), headers: [], substitute: file.substitute)
     }
 }
 
@@ -257,7 +280,7 @@ final class TransferRegister {
         dispatcher.add(
             id, priority: download.priority, host: download.nextHost,
             hasOthers: !isPatient && download.sources.count > 1,
-            isBrief: download.isBrief)
+            isBrief: download.isBrief, isProbe: download.isAtSubstitute)
     }
 
     /// Returns the next download that has got a place. Returns nil if no download can start.

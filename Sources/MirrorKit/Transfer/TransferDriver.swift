@@ -43,6 +43,13 @@ extension TransferEngine {
             register.dispatcher.know(protocols, of: Host(url))
         }
         if let notice = action.notice { register.report(download, notice) }
+        if let (place, cause, isDown) = action.failedPlace,
+            places.note(place, isDown: isDown)
+        {
+            let most = FailedPlaces.most
+            let reason = isDown ? cause : "\(most) files in a row failed, the last: \(cause)"
+            stopAsking(place, because: reason, download)
+        }
         if action.dropsPart {
             do { try download.drop() } catch {
                 fail(download, error)
@@ -105,6 +112,12 @@ extension TransferEngine {
         while true {
             let host = Host(next.url)
             let action: TransferAction?
+            if let place = download.place, places.isDown(place) {
+                action = download.machine?.action { $0.placeIsDown(wasAsked: false) }
+                guard let action, let plan = carryOut(action, download) else { return }
+                (download.plan, next) = (plan, plan)
+                continue
+            }
             switch register.dispatcher.admit(download.id, to: host) {
             case .ask:
                 if let known = register.dispatcher.hostProtocols[host], known.forbidsSharing,
@@ -162,6 +175,53 @@ extension TransferEngine {
             }
         }
         work.files.look(at: path, for: download)
+    }
+}
+
+// MARK: Places in front of the sources
+
+extension TransferEngine {
+    /// Ends the requests to a place that have no answer, and says that it is asked no more.
+    private func stopAsking(_ place: String, because cause: String, _ download: Download) {
+        register.report(
+            download,
+            .warning("\(place): \(cause). It is asked for no further file in this run."))
+        for other in Array(register.downloads.values) where other !== download {
+            guard case .exchanging(let active) = other.state, other.place == place,
+                active.segment == nil, !active.hasAnswered, active.finding == nil
+            else { continue }
+            requests.breakOff(active)
+            decide(other) { $0.placeIsDown() }
+        }
+    }
+}
+
+/// The places in front of the sources that have failed, and those that are asked no more.
+struct FailedPlaces {
+    private var down: Set<String> = []
+    private var failures: [String: Int] = [:]
+    /// After so many failures in a row, without a good file between them, a place is down.
+    static let most = 3
+
+    /// Notes that a place failed a download. Returns whether it is down from now on.
+    mutating func note(_ place: String, isDown: Bool) -> Bool {
+        failures[place, default: 0] += 1
+        guard isDown || failures[place, default: 0] >= FailedPlaces.most else { return false }
+        return down.insert(place).inserted
+    }
+
+    /// Notes that a place gave a good file.
+    mutating func hasServed(_ place: String) {
+        if !failures.isEmpty { failures[place] = nil }
+    }
+
+    func isDown(_ place: String) -> Bool { !down.isEmpty && down.contains(place) }
+
+    /// Removes the sources at places that are down, unless none would be left.
+    func leaveOutDown(of sources: inout [PreparedSource]) {
+        if down.isEmpty { return }
+        let others = sources.filter { !($0.substitute.map { down.contains($0.place) } ?? false) }
+        if !others.isEmpty { sources = others }
     }
 }
 
@@ -260,6 +320,7 @@ extension TransferEngine {
             let error = MirrorError(.internalError, "\(download.target): no bytes to keep.")
             return fail(download, error)
         }
+        if let place = download.place { places.hasServed(place) }
         download.countRequests()
         let content: Promotion.Content
         do throws(Errno) {

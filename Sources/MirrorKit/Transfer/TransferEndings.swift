@@ -324,6 +324,8 @@ extension TransferEngine {
             failure.cause += "; the server may speak HTTPS on this port: then write https://"
         }
         register.dispatcher.advance(to: work.clock.monotonic())
+        // A place that the user put in front is not waited for as a source would be.
+        if download.place != nil { return decide(download) { $0.placeIsDown(failure) } }
         switch register.dispatcher.failed(download.id, failure) {
         case .ofTransfer: interrupted(download, failure)
         case .ofHost(let wait):

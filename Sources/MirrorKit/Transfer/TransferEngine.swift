@@ -42,6 +42,8 @@ final class TransferEngine {
     var unreviewed: Set<Int> = []
     /// Measures the time since `paceSegments` last compared connections with received bytes.
     var paced = LoadMeter()
+    /// The places in front of the sources that have failed.
+    var places = FailedPlaces()
     /// The error that forbids any further request. `nil` means that requests are allowed.
     var refusal: MirrorError?
     /// Whether a write has found the disk full, so that only downloads with room for them begin.
@@ -217,6 +219,7 @@ extension TransferEngine {
     /// Adds a download to the queue.
     func submit(_ download: Download) {
         download.stall = StallClock(timeout: policy.stallTimeout.wholeSeconds)
+        places.leaveOutDown(of: &download.sources)
         register.insert(download)
         if let refusal {
             return register.end(download, .failed(refusal, download.cost))
@@ -260,7 +263,9 @@ extension TransferEngine {
         switch headers {
         case .headers(let headers):
             let old = download.sources[source]
-            download.sources[source] = PreparedSource(url: old.url, key: old.key, headers: headers)
+            download.sources[source] = PreparedSource(
+                url: old.url, key: old.key, headers: headers, substitute: old.substitute,
+                relatives: old.relatives)
             reason = nil
         case .none(let why): reason = why
         }
@@ -343,7 +348,8 @@ extension TransferEngine {
             target: download.target,
             sources: download.sources.map {
                 CandidateSource(
-                    url: $0.url, key: $0.key, mayRenewCredentials: download.renew != nil)
+                    url: $0.url, key: $0.key, mayRenewCredentials: download.renew != nil,
+                    substitute: $0.substitute, relatives: $0.relatives)
             },
             isPost: download.postBody != nil, expectation: download.expectation,
             local: download.local, part: part, policy: policy, jitter: surroundings.jitter)

@@ -27,6 +27,8 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
+    @Option(help: .store, completion: .directory) var store: [String] = []
+
     @Option(help: .minFree) var minFree = ByteCount(64 << 20)
 
     @Flag(help: .strictLists) var strict = false
@@ -36,6 +38,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         var configuration = network.configuration
         configuration.minFree = minFree.bytes
+        configuration.store = store
         let session = try MirrorSession(root: root.root, configuration: configuration)
         if manifests.isEmpty { try session.requireRoot() }
         var arguments = ManifestArguments(
@@ -50,6 +53,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         let plan = try await session.plan(manifests, options: options)
         if !output.json, !output.quiet, let note = storage.note(about: plan) {
             Console.error.line("mirror: note: \(note)")
+        }
+        if !output.json {
+            for warning in plan.warnings { Console.error.line("mirror: warning: \(warning)") }
         }
         plan.show(output, try await PermissionStatus(of: when.permission, in: session))
         if !output.json, !output.quiet { plan.showPaused(try session.pausedTargets()) }
@@ -105,7 +111,8 @@ extension Plan {
         if !step.doesNothing, !isNoRoom, let size = step.size {
             text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
-        return text + style.faint("  (\(step.reason.because(on: clock).printable))")
+        let store = store(of: step).map { "; \($0.printable) has it" } ?? ""
+        return text + style.faint("  (\(step.reason.because(on: clock).printable)\(store))")
     }
 
     private func line(_ set: AtomicSets.Entry) -> String {
@@ -128,6 +135,10 @@ extension Plan {
         var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
         text += " To fetch: \(ByteCount(totals.bytesToFetch))"
         if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
+        if totals.storedFiles > 0 {
+            let files = Counted(totals.storedFiles, "file")
+            text += ", of which stores have \(files), \(ByteCount(totals.storedBytes))"
+        }
         if totals.bytesReused > 0 {
             let verb = Counted.verb(totals.bytesReused, "is", "are")
             text += "; \(ByteCount(totals.bytesReused)) \(verb) there already"

@@ -35,6 +35,8 @@ struct NetworkOptions: ParsableArguments {
             valueName: "n|auto"))
     var segments = JobCount.auto
 
+    @Option(help: .store, completion: .directory) var store: [String] = []
+
     @OptionGroup var connection: ConnectionOptions
 
     @Option(help: ArgumentHelp("The greatest body whose size is not declared.", valueName: "size"))
@@ -60,6 +62,7 @@ struct NetworkOptions: ParsableArguments {
         guard Configuration.counts.contains(perHost ?? 1) else {
             throw ValidationError("--per-host takes a whole number of at least 1.")
         }
+        try Configuration.checkPlaces(store: store)
     }
 
     /// The configuration from these options, with defaults for all other values.
@@ -68,6 +71,7 @@ struct NetworkOptions: ParsableArguments {
         if case .number(let number) = jobs { configuration.jobs = number }
         configuration.perHost = perHost
         if case .number(let number) = segments { configuration.segments = number }
+        configuration.store = store
         configuration.transfer.maxSize = maxSize?.bytes
         configuration.transfer.strict = strict
         configuration.maxTransfer = maxTransfer?.bytes
@@ -151,6 +155,12 @@ struct ConnectionOptions: ParsableArguments {
         completion: .file(extensions: ["pem", "key"]))
     var key: [OriginFile] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask for URLs that begin with FROM at TO first, such as a site's cache: https://origin.example/=http://cache/origin/; repeatable.",
+            valueName: "from=to"))
+    var rewrite: [String] = []
+
     @Flag(help: "Talk to public addresses only: no private, loopback or link-local one.")
     var publicOnly = false
 
@@ -159,6 +169,7 @@ struct ConnectionOptions: ParsableArguments {
         guard stallTimeout.seconds > 0 else {
             throw ValidationError("--stall-timeout takes at least 1s.")
         }
+        try Configuration.checkPlaces(rewrite: rewrite)
         // libcurl would go on without a netrc file, and reads the others at the first request.
         let files =
             [("--netrc-file", netrcFile), ("--cacert", cacert)]
@@ -216,10 +227,30 @@ struct ConnectionOptions: ParsableArguments {
         configuration.limitRate = limitRate
         configuration.publicOnly = publicOnly
         configuration.cacert = cacert
+        configuration.rewrite = rewrite
         for file in cert { configuration.cert[file.origin] = file.path }
         for file in key { configuration.key[file.origin] = file.path }
         configuration.netrcFile =
             netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
         return configuration
+    }
+}
+
+extension ArgumentHelp {
+    /// The help of `--store`, which several verbs have.
+    static let store = ArgumentHelp(
+        "Ask here first for files with a sha256: a folder with cas/SHA256, another root, or a URL below which a server answers cas/SHA256; repeatable.",
+        valueName: "place")
+}
+
+extension Configuration {
+    /// Throws an error of the command line for places that cannot be asked.
+    fileprivate static func checkPlaces(store: [String] = [], rewrite: [String] = []) throws {
+        var configuration = Configuration()
+        (configuration.store, configuration.rewrite) = (store, rewrite)
+        do { try configuration.validate() } catch {
+            let option = store.isEmpty ? "--rewrite" : "--store"
+            throw ValidationError("\(option): \(error.message)")
+        }
     }
 }

@@ -73,7 +73,7 @@ extension Event {
         case .set(var end):
             if case .failed(let error)? = end.obstacle { end.obstacle = .failed(error.worded) }
             event.body = .set(end)
-        case .plan, .start, .progress, .paused, .resumed, .done, .removed: break
+        case .plan, .start, .progress, .paused, .resumed, .done, .removed, .warning: break
         }
         return event
     }

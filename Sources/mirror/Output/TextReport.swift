@@ -22,6 +22,7 @@ struct TextReport {
         case .retry(let again) where isVerbose: return (line(for: again, "retry"), false)
         case .restart(let again) where !isQuiet:
             return (line(for: again, "starting over"), false)
+        case .warning(let text): return ("mirror: warning: " + text.printable, false)
         case .summary(let summary):
             // A run that did not begin has nothing to count, and its error is printed. An
             // interrupted run has one line, which `RunOutput` prints.

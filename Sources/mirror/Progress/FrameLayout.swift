@@ -345,7 +345,8 @@ struct OutageNote {
         case .progress(let progress): waits[progress.target.path] = nil
         case .done(let done): waits[done.target.path] = nil
         case .failed(let failed): waits[failed.target.path] = nil
-        case .plan, .start, .restart, .paused, .resumed, .removed, .set, .summary: break
+        case .plan, .start, .restart, .paused, .resumed, .removed, .set, .warning, .summary:
+            break
         }
     }
 

@@ -113,7 +113,7 @@ struct ProgressBoard: Sendable {
         case .failed(let failure):
             end(failure.target, failure.step, hasFailed: true, at: event.time)
         case .removed: localEnded += 1
-        case .paused, .resumed, .set: break
+        case .paused, .resumed, .set, .warning: break
         case .summary: hasEnded = true
         }
     }

@@ -22,7 +22,7 @@ struct EffectiveWords {
     /// tree to others.
     private static let reachingOutside: Set<String> = [
         "cacert", "cert", "env", "key", "listen", "log", "metrics", "netrc", "netrc-file",
-        "on-change", "on-failure",
+        "on-change", "on-failure", "rewrite", "store",
     ]
 
     /// The most values of a list, because the parser compares all of them with each other.
@@ -354,6 +354,8 @@ extension OptionCatalog.Option {
         guard case .texts(let texts) = value else { return value }
         switch valueName {
         case "file": return .texts(texts.map(Self.absolute))
+        case "place":
+            return .texts(texts.map { $0.contains("://") ? $0 : Self.absolute($0) })
         case "origin=file":
             return .texts(
                 texts.map { text in

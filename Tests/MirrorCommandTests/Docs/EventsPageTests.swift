@@ -44,7 +44,7 @@ import Testing
         let body = try #require(start.split(separator: "\n    }\n").first)
         let rows = try page.tableKeys(beneath: "Events of a run")
         let names = DocsPage.quoted(in: body)
-        #expect(names.count == 12)
+        #expect(names.count == 13)
         for name in names { #expect(rows.contains(name), "\(name) has no row") }
     }
 

@@ -4,6 +4,8 @@ struct RequestPlan: Sendable {
     var source: Int
     /// The URL of the request: the source's URL, or the one that redirects led to.
     var url: SourceURL
+    /// The other places that a rewrite makes stand for the same URL, without queries.
+    var relatives: [String] = []
     /// Whether the request is a POST with a body.
     var isPost = false
     /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
@@ -110,4 +112,8 @@ struct CandidateSource: Sendable, Hashable {
     var key: SourceKey
     /// Whether the program may supply other credentials for the source's origin after a 401.
     var mayRenewCredentials = false
+    /// The place that the source is, if the user put it in front of the others.
+    var substitute: Substitute?
+    /// The other places that a rewrite makes stand for the same URL, without queries.
+    var relatives: [String] = []
 }

@@ -87,6 +87,14 @@ struct ResponseEvaluator: ~Copyable, Sendable {
         Provenance(source: source, answeredBy: plan.url.withoutSecrets)
     }
 
+    /// Whether the responding place may speak about a version of this provenance.
+    ///
+    /// Places that a rewrite makes stand for one URL may, if they repeat the validator.
+    private func mayJudge(_ version: Provenance?) -> Bool {
+        guard let version, version != provenance else { return version != nil }
+        return version.source == source && plan.relatives.contains(version.answeredBy)
+    }
+
     /// Returns the meaning of a response that arrived at `now`.
     func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
@@ -232,17 +240,17 @@ extension ResponseEvaluator {
 
     /// The known size of the version whose strong validator an answer repeats; nil without one.
     private func knownTotal(of answer: Answer) -> Int64? {
-        if plan.asksRange, let part, part.provenances.first == answer.provenance,
+        if plan.asksRange, let part, mayJudge(part.provenances.first),
             answer.validators.repeats(part.validators.strong), let total = part.total
         {
             return total
         }
         switch plan.condition {
         case .part?:
-            guard let part, part.provenances.first == answer.provenance else { return nil }
+            guard let part, mayJudge(part.provenances.first) else { return nil }
             return answer.validators.repeats(part.validators.strong) ? part.total : nil
         case .local?:
-            guard let local, local.provenance == answer.provenance else { return nil }
+            guard let local, mayJudge(local.provenance) else { return nil }
             return answer.validators.repeats(local.validators.strong) ? local.size : nil
         case nil: return nil
         }
@@ -295,7 +303,7 @@ extension ResponseEvaluator {
     ///
     /// Returns nil if the range belongs to the same version, or if a pin decides.
     private func versionChange(_ head: ResponseHead, _ part: PartState) -> ResponseError? {
-        guard let first = part.provenances.first, first == provenance else {
+        guard mayJudge(part.provenances.first) else {
             // With a pin another source may continue the part, and its validators mean nothing
             // here.
             if case .digest = part.identity { return nil }
@@ -443,19 +451,23 @@ extension ResponseEvaluator {
             case .local: local?.provenance
             case .part: part?.provenances.first
             }
-        guard owner == answer.provenance else {
+        guard mayJudge(owner) else {
             return .askPlainly(
                 ResponseError(
                     .malformedResponse, "the server answered 304 for a file of another place",
                     status: 304))
         }
         let tag = answer.validators.entityTag
-        if head.has(.entityTag), tag == nil || tag != condition.validators.entityTag {
+        let isOfAnother = owner != answer.provenance
+        if head.has(.entityTag) || isOfAnother && condition.validators.entityTag != nil,
+            tag == nil || tag != condition.validators.entityTag
+        {
             return .askPlainly(
                 ResponseError(
                     .malformedResponse, "the server answered 304 with another ETag", status: 304))
         }
-        if condition.validators.entityTag == nil, head.has(.lastModified),
+        if condition.validators.entityTag == nil,
+            head.has(.lastModified) || isOfAnother,
             answer.validators.lastModified != condition.validators.lastModified
         {
             return .askPlainly(
@@ -482,7 +494,7 @@ extension ResponseEvaluator {
         // No earlier response gave the length, so only the version's own strong tag makes it
         // believable.
         let isSameVersion =
-            provenance == part.provenances.first && answer.validators.entityTag != nil
+            mayJudge(part.provenances.first) && answer.validators.entityTag != nil
             && plan.ifRange == answer.validators.entityTag.map(StrongValidator.entityTag)
         return isSameVersion ? .partIsComplete : .startOver(refusal)
     }

@@ -135,6 +135,9 @@ extension ResourceTable {
         return (kind.priority, Host(kind.primary.url))
     }
 
+    /// Whether the request of one resource is a POST.
+    func isPost(at position: Int) -> Bool { kind(at: position).method != .get }
+
     /// Whether one resource has `${NAME}` in a header or body.
     func hasVariables(at position: Int) -> Bool {
         let hasVariables = { (fields: [HeaderField]) in fields.contains { !$0.value.isLiteral } }

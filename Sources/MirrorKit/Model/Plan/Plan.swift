@@ -60,6 +60,11 @@ public struct Plan: Sendable {
     /// `nil` means that a run could change rows during the scan, so that they are read again.
     var rowsMark: Int?
 
+    /// What folder stores have of the files that the steps fetch, in the stores' order.
+    var stores: [StoreContents] = []
+    /// Facts for people that keep the plan from nothing, such as a store that cannot be read.
+    public internal(set) var warnings: [String] = []
+
     /// Takes the parts of a plan.
     package init(
         root: String, manifests: [Manifest], steps: some Sequence<Step>, now: Instant,
@@ -78,13 +83,15 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources[resource]
     }
 
-    /// Whether a run without servers begins a step's transfer: only if all sources are files.
+    /// Whether a run without servers begins a step's transfer: only if all sources are files, or a
+    /// folder store has the bytes.
     ///
     /// A set begins as a whole or not at all, and without servers it does not begin.
     func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
         guard let resource = resource(of: steps[position]),
             sets.set(of: position, in: self) == nil
         else { return false }
+        if stores.contains(where: { $0.positions.contains(position) }) { return true }
         return resource.sources.allSatisfy { $0.url.scheme == .file }
     }
 
@@ -194,6 +201,10 @@ public struct PlanTotals: Sendable, Hashable {
     public var orphans = 0
     /// How many files do not fit on the disk. They count nowhere else.
     public var withoutRoom = 0
+    /// How many of the files to fetch are in stores that are folders.
+    public var storedFiles = 0
+    /// The bytes of these files.
+    public var storedBytes: Int64 = 0
     /// The entries of lists that mirror did not take into the manifests.
     var leftOut: [LeftOutEntry] = []
 
@@ -207,7 +218,9 @@ public struct PlanTotals: Sendable, Hashable {
         for position in plan.steps.notable where plan.withoutRoom[position] == nil {
             if plan.steps.plainFetch(at: position) != nil {
                 plainFetches += 1
-                add(plan.steps.expectedBytes(at: position))
+                let bytes = plan.steps.expectedBytes(at: position)
+                add(bytes)
+                countStored(bytes, at: position, plan)
                 continue
             }
             let step = plan.steps[position]
@@ -222,13 +235,20 @@ public struct PlanTotals: Sendable, Hashable {
                         step.size ?? step.seen?.size ?? 0)
                 } else {
                     add(step.expectedBytes)
+                    countStored(step.expectedBytes, at: position, plan)
                 }
             case .copy: bytesToCopy = bytesToCopy.addingSaturated(step.size ?? 0)
             case .nothing, .adoption, .move, .removal: break
             }
         }
-        requests += plainFetches
+        requests += plainFetches - storedFiles
         if plainFetches > 0 { steps[.fetch, default: 0] += plainFetches }
+    }
+
+    private mutating func countStored(_ bytes: Int64?, at position: Int, _ plan: Plan) {
+        guard plan.stores.contains(where: { $0.positions.contains(position) }) else { return }
+        storedFiles += 1
+        storedBytes = storedBytes.addingSaturated(bytes ?? 0)
     }
 
     private mutating func add(_ expected: Int64?) {
@@ -262,6 +282,7 @@ extension Plan {
         }
         json.endArray()
         json.object("totals") { PlanTotals(of: self).writeMembers(to: &$0) }
+        if !warnings.isEmpty { json.member("warnings", warnings) }
         let sets = AtomicSets(self).entries
         if !sets.isEmpty {
             json.objects("sets", sets) { set, json in
@@ -299,7 +320,9 @@ extension Plan {
     /// Returns nil if the step brings no bytes.
     public func source(of step: Step) -> String? {
         switch step.means {
-        case .transfer: resource(of: step)?.primary.url.description
+        case .transfer:
+            storedFiles(of: step).first?.url.description
+                ?? resource(of: step)?.primary.url.description
         case .copy(let target), .move(let target): target.path
         case .nothing, .adoption, .removal: nil
         }
@@ -321,6 +344,8 @@ extension PlanTotals {
         json.member("bytesIfChanged", bytesIfChanged)
         json.member("bytesReused", bytesReused)
         json.member("bytesToCopy", bytesToCopy)
+        json.member("storedFiles", storedFiles)
+        json.member("storedBytes", storedBytes)
         json.member("requests", requests)
         json.member("orphans", orphans)
         json.member("noRoom", withoutRoom)

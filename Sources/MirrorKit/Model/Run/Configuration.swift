@@ -29,6 +29,14 @@ public struct Configuration: Sendable {
     public var key: [Origin: String] = [:]
     /// The path of a netrc file. `nil` means that mirror reads no such file.
     public var netrcFile: String?
+    /// Places that may have pinned files by their sha256, asked before the files' sources.
+    ///
+    /// A place is the path of a folder with `cas/<sha256>` or of another root, or an http(s) URL
+    /// below which a server answers `cas/<sha256>`. mirror verifies their bytes like all others.
+    public var store: [String] = []
+    /// Rules `FROM=TO` of two http(s) URLs: a URL that begins with FROM is asked at TO and its rest
+    /// first, and at FROM if that fails. TO gets no credentials of FROM.
+    public var rewrite: [String] = []
     /// The number of bytes that must stay free on each file system.
     public var minFree: Int64 = 64 << 20
     /// The treatment of untracked or edited files at a target.
@@ -86,6 +94,12 @@ extension Configuration {
         try Configuration.check("limitRate", limitRate?.rateElsewhere, Configuration.natural)
         try Configuration.check("maxTransfer", maxTransfer, Configuration.natural)
         try Configuration.check("minFree", minFree, Configuration.natural)
+        _ = try substitutes()
+    }
+
+    /// The places of `store` and `rewrite`. Throws `MirrorError` with `usage`.
+    func substitutes() throws(MirrorError) -> Substitutes {
+        try Substitutes(stores: store, rewrites: rewrite)
     }
 }
 

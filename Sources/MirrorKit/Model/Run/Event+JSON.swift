@@ -44,6 +44,7 @@ extension Event.Body {
         case .failed: "failed"
         case .removed: "removed"
         case .set: "set"
+        case .warning: "warning"
         case .summary: "summary"
         }
     }
@@ -59,6 +60,7 @@ extension Event.Body {
         case .failed(let failed): failed.writeMembers(to: &json)
         case .removed(let removed): removed.writeMembers(to: &json)
         case .set(let end): end.writeMembers(to: &json)
+        case .warning(let text): json.member("message", text)
         case .summary(let summary): summary.writeMembers(to: &json)
         }
     }

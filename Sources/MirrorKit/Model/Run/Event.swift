@@ -43,6 +43,8 @@ public struct Event: Sendable {
         indirect case removed(Removed)
         /// A set was promoted as a whole, or was left as it was.
         indirect case set(SetEnd)
+        /// A fact that ends nothing, but that a person should know, such as a store that is down.
+        case warning(String)
         /// The run ended. This is its last event.
         indirect case summary(Summary)
     }

@@ -28,7 +28,7 @@ struct TransferCount: Sendable, Hashable {
             // The result counts all bytes that arrived, even those of earlier requests.
             received = result.cost.bytesReceived
             expected = received
-        case .retry, .verifying: break
+        case .retry, .verifying, .warning: break
         }
     }
 

@@ -449,7 +449,7 @@ final class DownloadProgress {
         switch event {
         case .started: trace = TransferTrace(began: elapsed, ended: elapsed)
         case .ended(let result): trace?.end(result, at: elapsed)
-        case .progress, .verifying, .retry, .restart: break
+        case .progress, .verifying, .retry, .restart, .warning: break
         }
     }
 }

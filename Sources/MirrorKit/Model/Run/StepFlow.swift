@@ -219,7 +219,7 @@ extension StepFlow {
         switch event {
         case .started: book.accounts.noteBegun(download.receiver)
         case .retry(_, _, let wait, _): if wait > 0 { transfers.window.delayed(number) }
-        case .progress, .verifying, .restart: break
+        case .progress, .verifying, .restart, .warning: break
         case .ended(let result): ended(download, work, result)
         }
     }

@@ -12,6 +12,8 @@ enum TransferEvent: Sendable {
         tries: (next: Int, most: Int)? = nil)
     /// The transfer drops its bytes: they are of another version, or cannot be continued.
     case restart(cause: MirrorError, attempt: Int)
+    /// A place in front of the sources is asked no more. The text is a sentence for people.
+    case warning(String)
     /// The last event of a job.
     case ended(TransferResult)
 }
@@ -111,6 +113,7 @@ extension TransferEvent {
                     target: step.target, cause: cause, attempt: attempt, wait: wait, tries: tries))
         case .restart(let cause, let attempt):
             .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
+        case .warning(let text): .warning(text)
         case .ended(.received(let body)):
             switch body.content {
             // mirror promotes a small body before a reader could look.

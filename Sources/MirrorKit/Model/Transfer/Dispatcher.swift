@@ -101,10 +101,14 @@ extension Dispatcher {
     /// - Parameters:
     ///   - hasOthers: whether the transfer can use another host if this one does not answer.
     ///   - isBrief: whether its response is expected to take little more than a round trip.
+    ///   - isProbe: whether the host gets one transfer at a time until it has answered.
     mutating func add(
-        _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
+        _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false,
+        isProbe: Bool = false
     ) {
-        queue.add(id, priority: priority, host: host, hasOthers: hasOthers, isBrief: isBrief)
+        queue.add(
+            id, priority: priority, host: host, hasOthers: hasOthers, isBrief: isBrief,
+            isProbe: isProbe)
     }
 
     /// Removes a transfer from the queue, or ends its wait.

@@ -285,6 +285,8 @@ struct HostState: Sendable {
     var heldUntil: Int64 = 0
     /// Until this time, in milliseconds, requests are refused, because the wait would be too long.
     var refusedUntil: Int64 = 0
+    /// Whether the host gets one try at a time until it has answered.
+    var isProbed = false
     /// How long the host's tries keep their places while others wait, in milliseconds.
     var patience = HostState.firstPatience
     /// The measured limit of the host; nil if the limit is fixed.
@@ -301,6 +303,9 @@ struct HostState: Sendable {
         case .answering, .down: false
         }
     }
+
+    /// Whether only one transfer may ask the host, to find out whether it answers.
+    private var isTried: Bool { isAway || isProbed && isUnanswered }
 
     var isDown: Bool { if case .down = reach { true } else { false } }
 
@@ -334,7 +339,7 @@ struct HostState: Sendable {
     /// reason takes nothing from others.
     func hasRoom(perHost: Int, now: Int64) -> Bool {
         if isDown || refusedUntil > now { return true }
-        return opensAt <= now && running < (isAway ? 1 : pace?.limit ?? perHost)
+        return opensAt <= now && running < (isTried ? 1 : pace?.limit ?? perHost)
     }
 }
 

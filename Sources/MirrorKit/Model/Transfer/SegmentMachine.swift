@@ -176,7 +176,7 @@ extension TransferMachine {
         var plan = RequestPlan(source: position, url: source.url)
         let last = asking.plan
         if position == last.source {
-            plan.url = last.url
+            (plan.url, plan.relatives) = (last.url, last.relatives)
             plan.carriesCredentials = last.carriesCredentials
             plan.cookie = last.cookie
         }

@@ -71,10 +71,25 @@ struct SourceChoice: ~Copyable, Sendable {
         states[position].ending == nil && states[position].resumes
     }
 
+    /// The place that the current source is, if the user put it in front of the others.
+    var substitute: Substitute? { states[current].source.substitute }
+
+    /// Whether the current source is the only one of the manifest's.
+    var isOnly: Bool {
+        substitute == nil
+            && !states.indices.contains {
+                $0 != current && states[$0].source.substitute == nil
+            }
+    }
+
     /// The positions of the other sources that may fetch ranges over a connection of their own.
+    ///
+    /// A place in front of the others is there to spare them, so it shares its work with no source.
     var othersThatGiveRanges: [Int] {
-        states.indices.filter {
+        if substitute != nil { return [] }
+        return states.indices.filter {
             $0 != current && givesRanges($0) && states[$0].source.url.scheme != .file
+                && states[$0].source.substitute == nil
         }
     }
 
@@ -179,6 +194,12 @@ extension SourceChoice {
 // MARK: Errors
 
 extension SourceChoice {
+    /// Returns whether a status of a source says that a place in front of it lacks the file.
+    private func isAbsent(at position: Int) -> (Int) -> Bool {
+        let isSubstitute = states[position].source.substitute != nil
+        return { isSubstitute && StatusCode.meansAbsent($0) }
+    }
+
     /// Returns the error of a refusal by the current source, without advice.
     func error(_ refusal: ResponseError, of target: Target, attempts: Int, isRetryable: Bool? = nil)
         -> MirrorError
@@ -201,11 +222,14 @@ extension SourceChoice {
     ///
     /// It is the first error that may heal, otherwise the first wrong digest, otherwise `last`.
     func finalError(_ last: MirrorError, attempts: Int) -> MirrorError {
-        let errors = states.compactMap { $0.ending ?? $0.lastFailure }
+        // A place in front of the sources says nothing about them.
+        let own = states.filter { $0.source.substitute == nil }
+        let errors = (own.isEmpty ? states : own).compactMap { $0.ending ?? $0.lastFailure }
         var error =
             errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch } ?? last
         error.attempts = attempts
         error.tried = tried.reduce(into: [Int]()) { if !$0.contains($1) { $0.append($1) } }
+            .filter { states[$0].ending?.status.map(isAbsent(at: $0)) != true }
             .map { states[$0].source.url.description }
         error.message += nextStep(error)
         return error
@@ -213,7 +237,9 @@ extension SourceChoice {
 
     /// Returns the advice that follows the error. It holds for every program, so it is no `Remedy`.
     private func nextStep(_ error: MirrorError) -> String {
-        let count = Set(tried).count
+        let asked = Set(tried)
+        let count = asked.count { states[$0].source.substitute == nil }
+        if count == 0, !asked.isEmpty { return " No other source was asked." }
         let scope = count > 1 ? " None of \(count) sources gave the file." : ""
         if error.isRetryable { return scope + " Run again later." }
         switch error.code {

@@ -45,9 +45,10 @@ struct StartQueue: Sendable {
 
     /// Adds a transfer, which waits at its host or on its way to another source.
     mutating func add(
-        _ id: Int, priority: Int32, host: Host, hasOthers: Bool, isBrief: Bool
+        _ id: Int, priority: Int32, host: Host, hasOthers: Bool, isBrief: Bool, isProbe: Bool
     ) {
         let host = number(of: host)
+        if isProbe { hosts.states[host].isProbed = true }
         lastTicket += 1
         let transfer = QueuedTransfer(
             id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief,

@@ -126,6 +126,7 @@ extension TransferMachine {
             sources.states[sources.current].asksPlainly = true
             return TransferAction(request())
         case .askWhole(let refusal): return askWhole(refusal)
+        case .askWithoutRange(let refusal) where lacks(refusal): return end(refusal)
         case .askWithoutRange:
             sources.states[sources.current].omitsRange = true
             return TransferAction(request())
@@ -236,12 +237,14 @@ extension TransferMachine {
             refusal.mayHeal = true
         }
         // A single bad connection of several, even to one source, may be to blame.
-        let isBlameless = (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
+        let isBlameless =
+            (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
+            && sources.substitute == nil
         let source = sources.current
         if !isBlameless || part?.isOfOneGo == true {
             sources.states[source].wrongBodies += 1
         }
-        let isOnly = sources.states.count == 1
+        let isOnly = sources.isOnly
         asking.bypassesCaches = isBlameless || isOnly
         guard isBlameless || isOnly && sources.states[source].wrongBodies < 2 else {
             return end(refusal, dropsPart: true)
@@ -299,12 +302,13 @@ extension TransferMachine {
         if let check = checkOfAll(length: length) { return check }
         let refusal = ResponseError(failure)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
+        if !hasProgressed, sources.substitute != nil { return end(refusal, isRetryable: true) }
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
         }
         if let action = failForWaste(refusal) { return action }
         // Another source would have to begin again, and this one has just brought bytes.
-        let stays = hasProgressed && continuesOnlyHere
+        let stays = hasProgressed && (continuesOnlyHere || sources.substitute != nil)
         // The line worked until the connection broke, so a wait has no purpose.
         let isAtOnce =
             hasProgressed && (stays || failure.code == .connectionLost)
@@ -339,6 +343,25 @@ extension TransferMachine {
         if !wasAsked { asking.takeBack() }
         bytes.breakOff()
         return end(.hostIsDown(host, outage), isRetryable: outage.failure.isPassing)
+    }
+
+    /// Ends the current source, which is a place in front of the others and is down for this run.
+    ///
+    /// - Parameters:
+    ///   - failure: how this transfer's own request failed. `nil` means that another transfer's did.
+    ///   - wasAsked: whether this transfer's request was made.
+    mutating func placeIsDown(
+        _ failure: TransportFailure? = nil, wasAsked: Bool = true
+    ) -> TransferAction {
+        if !wasAsked { asking.takeBack() }
+        bytes.breakOff()
+        let refusal =
+            failure.map(ResponseError.init) ?? ResponseError(.connectionLost, "it is down")
+        var action = end(refusal, isRetryable: true)
+        action.notice = nil
+        action.failedPlace = failure == nil ? nil : action.failedPlace
+        action.failedPlace?.isDown = true
+        return action
     }
 
     /// Ends the source for this run, because its host wants no requests for too long.
@@ -385,6 +408,9 @@ struct TransferAction: Sendable {
     var waitsForNetwork = false
     /// Whether the wait is for other credentials of the current source. `renewed` ends the wait.
     var asksCredentials = false
+    /// The place in front of the others that failed the transfer, why, and whether it is worth no
+    /// further request of the run; nil without one.
+    var failedPlace: (place: String, cause: String, isDown: Bool)?
 
     init(_ next: Next, dropsPart: Bool = false, notice: TransferEvent? = nil) {
         self.next = next

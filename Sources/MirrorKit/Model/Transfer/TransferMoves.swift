@@ -180,6 +180,10 @@ extension TransferMachine {
     mutating func retry(
         _ refusal: ResponseError, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
+        // A place in front of the sources is worth no wait, unless it has just brought bytes.
+        if sources.substitute != nil, !isAtOnce {
+            return end(refusal, isRetryable: true)
+        }
         var action: TransferAction
         if let after, after > file.policy.maxWait.wholeSeconds {
             let error = failure(refusal.asking(forSeconds: after, file.policy), isRetryable: true)
@@ -199,11 +203,27 @@ extension TransferMachine {
         _ refusal: ResponseError, isRetryable: Bool? = nil, dropsPart: Bool = false
     ) -> TransferAction {
         let error = failure(refusal, isRetryable: isRetryable)
+        let (place, isAbsent) = (sources.substitute?.place, lacks(refusal))
         sources.end(with: error)
         if dropsPart { bytes.drop() }
         var action = file.isPost ? fail(with: error) : moveOn(from: error)
         action.dropsPart = action.dropsPart || dropsPart
+        if isAbsent {
+            action.notice = nil
+        } else if let place {
+            // A person should see that a place has other bytes than it should.
+            if dropsPart, action.notice != nil {
+                action.notice = .restart(cause: error, attempt: asking.count)
+            }
+            let isDown = refusal.status.map(StatusCode.meansDown) == true
+            action.failedPlace = (place, refusal.cause, isDown)
+        }
         return action
+    }
+
+    /// Whether a place in front of the sources says that it does not have the file.
+    func lacks(_ refusal: ResponseError) -> Bool {
+        sources.substitute != nil && refusal.status.map(StatusCode.meansAbsent) == true
     }
 
     /// Moves to the source that is asked next, at once or after a wait. Fails if there is none.

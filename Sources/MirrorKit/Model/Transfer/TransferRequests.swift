@@ -71,6 +71,9 @@ struct TransferRequests: ~Copyable, Sendable {
     ) -> RequestPlan {
         let total = bytes.total(of: file)
         var plan = RequestPlan(source: sources.current, url: redirection.url)
+        if redirection.hops == 0 {
+            plan.relatives = sources.states[sources.current].source.relatives
+        }
         plan.isPost = redirection.isPost
         plan.carriesCredentials = !redirection.hasLeftOrigin
         plan.cookie = redirection.cookie
