@@ -11,6 +11,7 @@ package struct Export: Sendable {
     private let format: ExportFormat
     private let options: PlanOptions
     private let leavesOut: Bool
+    private let except: Set<Digest>
 
     /// Makes an export of the files that manifests want.
     ///
@@ -20,12 +21,17 @@ package struct Export: Sendable {
     ///   - options: `only` and `skip` select resources by their tags.
     ///   - leavesOut: whether files that the format cannot hold, or that do not exist, are left
     ///   out. Otherwise such a file is an error.
+    ///   - except: the text of a list of sha256 digests, and its name. A store gets no such file.
     package init(
         of manifests: [Manifest], as format: ExportFormat, options: PlanOptions = PlanOptions(),
-        leavesOut: Bool = false
-    ) {
+        leavesOut: Bool = false, except: (text: String, file: String)? = nil
+    ) throws(ManifestError) {
         (self.manifests, self.format) = (manifests, format)
         (self.options, self.leavesOut) = (options, leavesOut)
+        self.except =
+            try except.map { list throws(ManifestError) in
+                try DigestList.read(list.text, file: list.file)
+            } ?? []
     }
 
     /// Writes the list or the folder.
@@ -48,6 +54,7 @@ package struct Export: Sendable {
             var choice = try ExportChoice(
                 manifests, as: format, options: options, view: view, isCancelled: isCancelled)
             if !leavesOut, let refusal = choice.report.refusal { throw refusal }
+            choice.leaveOut(except)
             try choice.write(to: destination, root: session.root)
             return choice.report
         }
@@ -71,6 +78,7 @@ struct ExportChoice {
     private(set) var copies: [(record: IndexRecord, name: String)] = []
     private let view: TreeView
     private let isCancelled: @Sendable () -> Bool
+    private let manifests: [Manifest]
 
     /// Selects resources and decides for each whether the export has it.
     init(
@@ -78,6 +86,7 @@ struct ExportChoice {
         isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         report = ExportReport(format: format)
+        self.manifests = manifests
         self.view = view
         self.isCancelled = isCancelled
         let wanted = try Wanted(manifests, options: options, index: view.index)
@@ -121,6 +130,17 @@ struct ExportChoice {
         }
     }
 
+    /// Leaves out the files that another place has.
+    mutating func leaveOut(_ digests: Set<Digest>) {
+        if digests.isEmpty { return }
+        copies.removeAll { record, _ in
+            guard digests.contains(record.sha256) else { return false }
+            report.excepted += 1
+            report.bytes -= record.stamp.size
+            return true
+        }
+    }
+
     /// Whether the tree has the bytes of a row. If the stamp differs, the file is read.
     private func hasFile(_ record: IndexRecord?) throws -> Bool {
         guard let record, let root = view.root else { return false }
@@ -145,6 +165,7 @@ struct ExportChoice {
             report.output = output
             if report.format.isFolder {
                 guard let root = view.root else { return }
+                if report.format == .store { return try fillStore(at: output, from: root) }
                 let former = try former(at: output)
                 if let former, isAlready(in: former) { return }
                 if let former, let name = try nameThatWouldGetLost(in: former) {
@@ -159,6 +180,31 @@ struct ExportChoice {
                 try FileReplacement(of: output).write { sink in
                     try report.format.write(manifest, root: path, to: sink)
                 }
+            }
+        }
+    }
+
+    /// Copies the files that a store lacks, and writes the manifests.
+    private mutating func fillStore(at path: String, from root: RootDirectory) throws {
+        let store = try StoreExport(at: path)
+        (report.files, report.bytes) = (0, 0)
+        for (record, _) in copies {
+            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
+            if try store.add(record, from: root, isCancelled: isCancelled) {
+                report.files += 1
+                report.bytes += record.stamp.size
+            } else {
+                report.alreadyThere += 1
+            }
+        }
+        try store.settle()
+        let index = view.index
+        for manifest in manifests {
+            _ = try store.add(manifest) { resource in
+                guard let record = try index?.record(for: resource.target) else { return resource }
+                let keys = resource.sources.map { SourceKey($0.url) }
+                let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true
+                return resource.described(by: record, isOfSource: isOfSource) ?? resource
             }
         }
     }

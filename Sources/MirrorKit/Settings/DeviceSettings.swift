@@ -199,19 +199,25 @@ package enum ReplacedFile {
         return try withExtendedLifetime(hold) { try body() }
     }
 
-    /// The text of a regular file of at most a mebibyte. Throws `MirrorError` with `inputOutput`.
-    package static func text(at path: String) throws -> String {
+    /// The text of a regular file, of at most a mebibyte unless `longest` says otherwise.
+    ///
+    /// Throws `MirrorError` with `inputOutput`.
+    package static func text(at path: String, longest: Int64 = 1 << 20) throws -> String {
         do throws(Errno) {
             let file = Descriptor(
                 owning: try retrying("open", path) {
                     linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
                 })
             // A read of a pipe would wait for its writer.
-            guard try file.status(path: path).isFile else {
+            let status = try file.status(path: path)
+            guard status.isFile else {
                 throw Errno(number: EINVAL, call: "open", path: path)
             }
+            // The kernel gives files such as those of /proc a size of 0.
+            let count = longest > 1 << 20 ? max(status.stamp.size, 1 << 20) : longest
+            if count > longest { throw Errno(number: EFBIG, call: "read", path: path) }
             return String(
-                decoding: try file.bytes(at: 0, count: 1 << 20, path: path), as: UTF8.self)
+                decoding: try file.bytes(at: 0, count: Int(count), path: path), as: UTF8.self)
         } catch { throw MirrorError(error) }
     }
 }

@@ -11,12 +11,14 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
             manifests and the tree know of them; npm-cache is a script that adds packages to npm's \
             cache. wheelhouse, bazel-distdir and bagit are folders with copies of files, verified, \
             which appear whole or not at all. A folder that is there is replaced only if the tree \
-            has all its files. Nothing is fetched.
+            has all its files. store is a folder or a disk for `mirror sync --store`: it gets the \
+            files that it lacks, by their sha256, and the manifests. Nothing is fetched.
 
             EXAMPLES:
               mirror export --as sums -o Documents.sha256
               mirror export --as wheelhouse -o wheels uv.lock
               mirror export --as npm-cache package-lock.json | sh
+              mirror export --as store -o disk
             """)
 
     @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
@@ -24,7 +26,7 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     @Option(
         name: [.customLong("as")],
         help: ArgumentHelp(
-            "aria2, sums, metalink, wheelhouse, npm-cache, bazel-distdir or bagit.",
+            "aria2, sums, metalink, wheelhouse, npm-cache, bazel-distdir, bagit or store.",
             valueName: "format"))
     var format: ExportFormat
 
@@ -47,6 +49,12 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
         help: "Leave out files that are not there or that the format has no words for, with notes.")
     var lossy = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --as store: leave out the files whose sha256 this file lists, as `mirror status --have` prints them.",
+            valueName: "file"), completion: .file())
+    var except: String?
+
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to")
@@ -56,6 +64,9 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     func validate() throws {
         if path == nil, format.isFolder {
             throw ValidationError("\(format.rawValue) is a folder. Say where with -o DIR.")
+        }
+        if except != nil, format != .store {
+            throw ValidationError("--except goes with --as store.")
         }
         if path == nil, output.json {
             throw ValidationError("--json reports on standard output. Name a file with -o FILE.")
@@ -81,7 +92,11 @@ struct ExportCommand: AsyncParsableCommand, ShowsProgress {
         options.narrow(to: arguments.narrowing)
         options.refusesUnknownNames = true
         CommandStage.enter(.writing)
-        let export = Export(of: manifests, as: format, options: options, leavesOut: lossy)
+        let list = try except.map {
+            (text: try ReplacedFile.text(at: $0, longest: 1 << 30), file: $0)
+        }
+        let export = try Export(
+            of: manifests, as: format, options: options, leavesOut: lossy, except: list)
         let report = try await export.write(
             to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) }, from: session)
         if path == nil, Console.output.writeError != nil { throw ExitCode(74) }
@@ -101,6 +116,8 @@ extension ExportCommand {
         var words =
             "\(place.printable): \(report.format.title), \(Counted(report.files, "file"))"
         if report.bytes > 0 { words += ", \(ByteCount(report.bytes))" }
+        if report.alreadyThere > 0 { words += "; \(report.alreadyThere) were there" }
+        if report.excepted > 0 { words += "; \(report.excepted) left out as listed" }
         if report.passed > 0 { words += "; \(report.passed) of other kinds passed over" }
         Console.output.line(words + ".")
     }

@@ -19,12 +19,16 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
               mirror status
               mirror status -v                   every file: until when it is fresh, how sure mirror is
               mirror status --due --only 'Caches/**'
+              mirror status --have > have.txt    the sha256 of each file that is here and as it should be
               mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
             """)
 
     @Argument(help: ManifestArguments.help, completion: .file()) var manifests: [String] = []
 
     @Flag(help: "Only files that the next sync asks about.") var due = false
+
+    @Flag(help: "Print only the sha256 of each file that is as mirror put it there, one a line.")
+    var have = false
 
     @Option(help: .only, completion: .tags) var only: [String] = []
 
@@ -35,10 +39,15 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup var network: NoNetworkOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
+    func validate() throws {
+        if have, due { throw ValidationError("--have and --due exclude each other.") }
+    }
+
     func run() async throws {
         let session = try root.session()
         let manifests = try await ManifestArguments(locations: manifests, lists: lists)
             .look(in: session)
+        if have { return try await printDigests(of: manifests, in: session) }
         let runs = try await session.history.runs(limit: 100)
         let isSelection = due || !only.isEmpty || !skip.isEmpty
         let status = Mutex(
@@ -65,6 +74,33 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             if selects(file) { status.withLock { $0.list(file) } }
         }
         status.withLock { $0.flush() }
+    }
+}
+
+extension StatusCommand {
+    /// Prints the digests of the files that are intact, each once, in order.
+    private func printDigests(of manifests: [Manifest], in session: MirrorSession) async throws {
+        CommandStage.enter(.lookingAtTree)
+        let found = Mutex<Set<Digest>>([])
+        try await session.forEachFile(of: manifests, only: Set(only), skip: Set(skip)) { file in
+            guard file.state == .intact, let sha256 = file.sha256 else { return }
+            found.withLock { _ = $0.insert(sha256) }
+        }
+        LiveDisplay.shared.end()
+        let digests = found.withLock { $0.map(\.hex).sorted() }
+        if output.json {
+            var json = JSONWriter()
+            json.object { json in
+                json.member("v", 1)
+                json.member("root", session.root)
+                json.member("have", digests)
+            }
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        var lines = LineBuffer()
+        for digest in digests { lines.line(digest) }
+        lines.flush()
     }
 }
 

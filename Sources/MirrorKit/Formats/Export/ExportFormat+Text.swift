@@ -16,7 +16,7 @@ extension ExportFormat {
             var writer = ManifestWriter(.metalink, label: manifest.owner)
             writer.isLossy = true
             try writer.write(manifest, to: sink)
-        case .wheelhouse, .bazelDistdir, .bagit: break
+        case .wheelhouse, .bazelDistdir, .bagit, .store: break
         }
     }
 

@@ -14,11 +14,13 @@ package enum ExportFormat: String, Sendable, Hashable, CaseIterable {
     case bazelDistdir = "bazel-distdir"
     /// A BagIt bag (RFC 8493).
     case bagit
+    /// A folder with files by their sha256, and the manifests.
+    case store
 
     /// Whether the export is a folder with copies of the files, and not a text.
     package var isFolder: Bool {
         switch self {
-        case .wheelhouse, .bazelDistdir, .bagit: true
+        case .wheelhouse, .bazelDistdir, .bagit, .store: true
         case .aria2, .sums, .metalink, .npmCache: false
         }
     }
@@ -36,6 +38,7 @@ package enum ExportFormat: String, Sendable, Hashable, CaseIterable {
         case .npmCache: "commands for npm's cache"
         case .bazelDistdir: "a distdir of Bazel"
         case .bagit: "a BagIt bag"
+        case .store: "a store"
         }
     }
 }
@@ -58,6 +61,8 @@ extension ExportFormat {
     ///   - isThere: whether the tree has the wanted version at the target.
     func decision(on resource: Resource, isThere: Bool) -> ExportDecision {
         if needsFiles {
+            // Without its version in the tree a file has no name in a store.
+            if self == .store, !isThere { return .omit(.notThere) }
             guard let name = name(for: resource) else { return .pass }
             if !isThere { return .omit(.notThere) }
             if self == .npmCache, resource.isKnownToNPMBySHA1 { return .omit(.weakIntegrity) }
@@ -93,6 +98,8 @@ extension ExportFormat {
         // Bazel looks for the last part of the URL's path as it is written.
         case .bazelDistdir: return PathText.name(of: resource.primary.url.path)
         case .bagit: return "data/" + resource.target.path
+        case .store:
+            return resource.digests.first { $0.algorithm == .sha256 }.map(Store.name)
         case .aria2, .sums, .metalink: return resource.target.path
         }
     }
@@ -152,6 +159,10 @@ package struct ExportReport: Sendable, Hashable {
     package var bytes: Int64 = 0
     /// The number of files that are not of the kind that the format is for.
     package var passed = 0
+    /// The number of files that a store had before.
+    package var alreadyThere = 0
+    /// The number of files that were left out because a list names them.
+    package var excepted = 0
     /// The files that were left out, with one entry for each reason.
     package private(set) var omissions: [ExportOmission] = []
 
@@ -169,7 +180,8 @@ package struct ExportReport: Sendable, Hashable {
 
     /// The error that reports all omissions. `nil` means that the export leaves nothing out.
     var refusal: MirrorError? {
-        guard !omissions.isEmpty else { return nil }
+        // A disk carries what is here, and other disks the rest.
+        guard !omissions.isEmpty, format != .store else { return nil }
         let count = omissions.reduce(0) { $0 + $1.count }
         let words = omissions.map(\.sentence).joined(separator: "; ")
         return MirrorError(
@@ -188,6 +200,10 @@ package struct ExportReport: Sendable, Hashable {
             json.member("files", files)
             json.member("bytes", bytes)
             json.member("passed", passed)
+            if format == .store {
+                json.member("alreadyThere", alreadyThere)
+                json.member("excepted", excepted)
+            }
             json.objects("omitted", omissions) { omission, json in
                 json.member("reason", omission.reason.rawValue)
                 json.member("count", omission.count)
