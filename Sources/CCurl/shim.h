@@ -42,6 +42,10 @@ static inline CURLcode ccurl_set_request_callback(CURL *easy, curl_prereq_callba
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
+static inline CURLcode ccurl_set_progress_callback(CURL *easy, curl_xferinfo_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
 static inline long ccurl_get_long(CURL *easy, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;

@@ -217,6 +217,8 @@ final class Execution: Sendable {
     /// `identifier`: the run's ULID; `number`: its number among the runs of the engine.
     let identifier: String
     let number: Int
+    /// Receives the progress of work that is no transfer. `nil` if no code listens.
+    let meter = ActivityMeter.current
     let mailbox = Mailbox<RunMessage>()
     /// Receives the run's events, and sends a caller's inputs to the run.
     let control: RunControl

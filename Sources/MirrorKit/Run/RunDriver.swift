@@ -45,6 +45,8 @@ final class RunDriver: @unchecked Sendable {
     /// The names that no server may choose.
     private var givenPaths: Set<String> = []
     private var log: DecisionLog
+    /// Puts fetched files into a store. `nil` if none gets them.
+    private let push: StorePush?
     /// Says whether transfers may run. `nil` if they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
@@ -54,6 +56,8 @@ final class RunDriver: @unchecked Sendable {
     private var learned: [(target: Target, size: Int64)] = []
     private var unlearned: [Target] = []
     private var newlyEvicted: [EvictedFile] = []
+    /// How many files were put into a store, and how many could not be.
+    private var (pushed, unpushed) = (0, 0)
     /// Why the run could fetch only urgent resources when it began. `nil` if it could fetch all.
     ///
     /// The run fetches no others later either, because `prepare` checked no disk space for them.
@@ -69,6 +73,9 @@ final class RunDriver: @unchecked Sendable {
         moment = RunMoment(elapsed: 0, time: startedAt)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
         quotaRoom = plan.quotaRoom
+        push =
+            execution.options.offline
+            ? nil : StorePush(execution.configuration, root: execution.engine.root)
         lookAtClock()
     }
 
@@ -104,7 +111,33 @@ final class RunDriver: @unchecked Sendable {
             if execution.isLookOld { passKept() }
             take(.lookedAtKept(.max))
         }
+        if let push { finish(push) }
         return (close(), machine.totals)
+    }
+
+    /// Waits for the files that are being put into a store, until the run is to end.
+    private func finish(_ push: StorePush) {
+        let total = push.left
+        if total > 0 { execution.meter?.begin(.pushing, total: total) }
+        var left = total
+        while push.left > 0 {
+            lookAtClock()
+            let isLate = execution.options.deadline.map {
+                moment.elapsed >= $0.wholeSeconds * 1000
+            }
+            if machine.isEnding || isLate == true
+                || execution.mailbox.take().contains(where: \.endsRun)
+            {
+                push.cancel()
+                break
+            }
+            usleep(10_000)
+            execution.meter?.add(files: left - push.left)
+            left = push.left
+        }
+        (pushed, unpushed) = push.finish()
+        execution.meter?.end()
+        for warning in push.takeWarnings() { tell(.warning(warning), machine.totals) }
     }
 
     /// Reports to the machine whether transfers may run, when that changes.
@@ -175,7 +208,8 @@ final class RunDriver: @unchecked Sendable {
             // If the rows of parts cannot be read, no kept bytes are promised.
             (try? engine.index.parts(for: target))?.map(\.resumableBytes).max() ?? 0
         }
-        let summary = machine.close(parts: parts, at: moment.elapsed)
+        var summary = machine.close(parts: parts, at: moment.elapsed)
+        (summary.pushed, summary.unpushed) = (pushed, unpushed)
         try? note(
             RunRecord(
                 id: execution.identifier, startedAt: startedAt, endedAt: SystemClock.now(),
@@ -314,6 +348,12 @@ enum RunMessage: Sendable {
     case inputs([RunInput])
     /// The files of a work are locked now, or an error keeps them from being locked.
     case isLocked(PromotionWork, MirrorError?)
+
+    /// Whether the message asks for the run's end.
+    var endsRun: Bool {
+        guard case .inputs(let inputs) = self else { return false }
+        return inputs.contains { if case .end = $0 { true } else { false } }
+    }
 }
 
 // MARK: What the run asks for
@@ -321,7 +361,10 @@ enum RunMessage: Sendable {
 extension RunDriver: RunSurroundings {
     func tell(_ body: Event.Body, _ totals: RunTotals) {
         log.note(body, at: moment.elapsed)
-        if case .done(let done) = body { learn(from: done) }
+        if case .done(let done) = body {
+            learn(from: done)
+            push?.add(done)
+        }
         // The queue may have taken the array's storage, so the array gets new storage.
         if events.isEmpty {
             events.reserveCapacity(Self.mostEvents)

@@ -170,6 +170,7 @@ final class EasyHandle {
 /// Sets libcurl's options: those that are the same for every request, and those of one request.
 struct TransferSettings: Sendable {
     private let connectTimeout: Int
+    private let stallTimeout: Int
     private let certificateAuthorities: String?
     private let netrc: String?
     private let clientCertificates: [Origin: String]
@@ -193,6 +194,7 @@ struct TransferSettings: Sendable {
 
     init(_ configuration: Configuration) {
         connectTimeout = Int(clamping: configuration.transfer.connectTimeout.wholeSeconds) * 1000
+        stallTimeout = Int(clamping: configuration.transfer.stallTimeout.wholeSeconds)
         certificateAuthorities = configuration.cacert
         netrc = configuration.netrcFile
         (clientCertificates, clientKeys) = (configuration.cert, configuration.key)
@@ -245,6 +247,28 @@ struct TransferSettings: Sendable {
         if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
         if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
         return !hasCredentials && !plan.isHead && !plan.isPost
+    }
+
+    /// Sets all options of a request that puts `size` bytes at a URL, or asks for its head if nil.
+    func preparePush(_ easy: EasyHandle, to url: SourceURL, size: Int64?) {
+        easy.reset()
+        prepare(easy)
+        easy.set(url: url)
+        // A body of HTTP/2 costs both sides more.
+        easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        easy.add(line: TransferSettings.userAgent)
+        easy.usesTunnelFields(url.scheme == .https)
+        easy.useFields()
+        easy.set(CURLOPT_LOW_SPEED_LIMIT, 1024)
+        easy.set(CURLOPT_LOW_SPEED_TIME, stallTimeout)
+        if let netrc {
+            easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+            easy.set(CURLOPT_NETRC_FILE, netrc)
+        }
+        _ = presentCertificate(easy, to: url)
+        guard let size else { return easy.set(CURLOPT_NOBODY, 1) }
+        easy.set(CURLOPT_UPLOAD, 1)
+        easy.set(CURLOPT_INFILESIZE_LARGE, offset: size)
     }
 
     private func prepareTrust(_ easy: EasyHandle) {

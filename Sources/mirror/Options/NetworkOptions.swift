@@ -37,6 +37,12 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(help: .store, completion: .directory) var store: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Put what was fetched into the store at this URL, where it lacks it (PUT cas/SHA256).",
+            valueName: "url"))
+    var storePush: String?
+
     @OptionGroup var connection: ConnectionOptions
 
     @Option(help: ArgumentHelp("The greatest body whose size is not declared.", valueName: "size"))
@@ -63,6 +69,7 @@ struct NetworkOptions: ParsableArguments {
             throw ValidationError("--per-host takes a whole number of at least 1.")
         }
         try Configuration.checkPlaces(store: store)
+        try Configuration.checkPlaces(push: storePush)
     }
 
     /// The configuration from these options, with defaults for all other values.
@@ -72,6 +79,7 @@ struct NetworkOptions: ParsableArguments {
         configuration.perHost = perHost
         if case .number(let number) = segments { configuration.segments = number }
         configuration.store = store
+        configuration.storePush = storePush
         configuration.transfer.maxSize = maxSize?.bytes
         configuration.transfer.strict = strict
         configuration.maxTransfer = maxTransfer?.bytes
@@ -245,11 +253,14 @@ extension ArgumentHelp {
 
 extension Configuration {
     /// Throws an error of the command line for places that cannot be asked.
-    fileprivate static func checkPlaces(store: [String] = [], rewrite: [String] = []) throws {
+    fileprivate static func checkPlaces(
+        store: [String] = [], push: String? = nil, rewrite: [String] = []
+    ) throws {
         var configuration = Configuration()
         (configuration.store, configuration.rewrite) = (store, rewrite)
+        configuration.storePush = push
         do { try configuration.validate() } catch {
-            let option = store.isEmpty ? "--rewrite" : "--store"
+            let option = push != nil ? "--store-push" : store.isEmpty ? "--rewrite" : "--store"
             throw ValidationError("\(option): \(error.message)")
         }
     }

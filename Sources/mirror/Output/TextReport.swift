@@ -192,6 +192,8 @@ struct TextReport {
         text += " \(ByteCount(summary.bytesReceived)) received"
         if summary.bytesReused > 0 { text += ", \(ByteCount(summary.bytesReused)) reused" }
         text += ", \(Counted(summary.requests, "request"))"
+        if summary.pushed > 0 { text += ", \(summary.pushed) put into the store" }
+        if summary.unpushed > 0 { text += ", \(summary.unpushed) not put there" }
         text += ", \(TextReport.seconds(summary.seconds))."
         return text
     }

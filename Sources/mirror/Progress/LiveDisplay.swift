@@ -119,7 +119,12 @@ final class LiveDisplay: Sendable {
         }
         let activity = meter.activity
         let removing = CommandStage.removing.progress(afterRun: false)
-        let words = activity.kind == .removing ? removing ?? stage : stage
+        let words =
+            switch activity.kind {
+            case .removing: removing ?? stage
+            case .pushing: "putting files into the store"
+            default: stage
+            }
         let key = "\(words) \(activity.number)"
         if state.stage?.key != key { state.stage = (key, .now) }
         let began = state.stage?.began ?? .now

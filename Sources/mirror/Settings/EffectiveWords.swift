@@ -23,6 +23,7 @@ struct EffectiveWords {
     private static let reachingOutside: Set<String> = [
         "cacert", "cert", "env", "key", "listen", "log", "metrics", "netrc", "netrc-file",
         "on-change", "on-failure", "rewrite", "store",
+        "store-push",
     ]
 
     /// The most values of a list, because the parser compares all of them with each other.

@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
     /// A place is the path of a folder with `cas/<sha256>` or of another root, or an http(s) URL
     /// below which a server answers `cas/<sha256>`. mirror verifies their bytes like all others.
     public var store: [String] = []
+    /// The http(s) URL of a store that gets the files that runs fetch, where it lacks them.
+    public var storePush: String?
     /// Rules `FROM=TO` of two http(s) URLs: a URL that begins with FROM is asked at TO and its rest
     /// first, and at FROM if that fails. TO gets no credentials of FROM.
     public var rewrite: [String] = []
@@ -95,6 +97,10 @@ extension Configuration {
         try Configuration.check("maxTransfer", maxTransfer, Configuration.natural)
         try Configuration.check("minFree", minFree, Configuration.natural)
         _ = try substitutes()
+        if let storePush, try Store(storePush).url == nil {
+            throw MirrorError(
+                .usage, "\(Quoted(storePush)): files are put into a store by its http(s) URL.")
+        }
     }
 
     /// The places of `store` and `rewrite`. Throws `MirrorError` with `usage`.

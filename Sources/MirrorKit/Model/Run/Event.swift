@@ -348,6 +348,8 @@ package struct Activity: Sendable, Hashable {
         case reading
         /// mirror removes files.
         case removing
+        /// mirror puts files into a store.
+        case pushing
     }
 
     /// The kind of work that is under way.

@@ -70,6 +70,10 @@ public struct Summary: Sendable, Hashable {
     public var partBytes: Int64 = 0
     /// How many requests were made.
     public var requests = 0
+    /// How many files were put into a store that lacked them.
+    public var pushed = 0
+    /// How many files could not be put into a store.
+    public var unpushed = 0
     /// The duration of the run in seconds, counted from the moment that the run's options name.
     public var seconds: Double = 0
     /// The error that ended the run early.
@@ -268,6 +272,10 @@ extension Summary {
         json.member("bytesReused", bytesReused)
         json.member("partBytes", partBytes)
         json.member("requests", requests)
+        if pushed > 0 || unpushed > 0 {
+            json.member("pushed", pushed)
+            json.member("unpushed", unpushed)
+        }
         json.key("seconds")
         json.number(seconds, decimals: 3)
     }
