@@ -8,6 +8,8 @@ struct PreparedRequests: Sendable {
     private let expansion: SecretExpansion
     /// The places that are asked in front of the sources.
     private let substitutes: Substitutes
+    /// Signs requests for objects in buckets of S3.
+    private let signer: S3Signer?
     /// The headers that the program has supplied for each origin.
     var supplied: [Origin: Headers] = [:]
 
@@ -18,9 +20,11 @@ struct PreparedRequests: Sendable {
     ///
     /// Throws `ManifestError` with each name that has no grant, or whose value is unset or empty.
     init(
-        _ plan: Plan, secrets: Secrets, substitutes: Substitutes = Substitutes()
+        _ plan: Plan, secrets: Secrets, substitutes: Substitutes = Substitutes(),
+        signer: S3Signer? = nil
     ) throws(ManifestError) {
         self.substitutes = substitutes
+        self.signer = signer
         expansion = SecretExpansion(
             grants: secrets.grants, environment: secrets.environment,
             credential: { secrets.credential(named: $0) })
@@ -45,7 +49,8 @@ struct PreparedRequests: Sendable {
         for position in plan.steps.notable {
             let step = plan.steps[position]
             guard step.needsNetwork else { continue }
-            for source in plan.resource(of: step)?.sources ?? [] where source.url.scheme != .file {
+            for source in plan.resource(of: step)?.sources ?? []
+            where source.url.scheme == .http || source.url.scheme == .https {
                 origins.insert(source.url.origin)
             }
         }
@@ -85,12 +90,9 @@ struct PreparedRequests: Sendable {
             if let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 }) {
                 for store in substitutes.stores {
                     guard let url = store.url else { continue }
-                    let address = Store.address(of: sha256, below: url)
+                    let source = Source(url: Store.address(of: sha256, below: url))
                     sources.append(
-                        PreparedSource(
-                            url: address, key: SourceKey(address),
-                            headers: headers(of: Source(url: address)),
-                            substitute: Substitute(place: store.place)))
+                        prepared(source, substitute: Substitute(place: store.place)))
                 }
             }
             for source in resource.sources { sources += rewritten(source) }
@@ -116,10 +118,14 @@ struct PreparedRequests: Sendable {
         return substitutes + [prepared(source, relatives: Array(all.dropLast()))]
     }
 
-    private func prepared(_ source: Source, relatives: [String] = []) -> PreparedSource {
-        PreparedSource(
-            url: source.url, key: SourceKey(source.url), headers: headers(of: source),
-            relatives: relatives)
+    private func prepared(
+        _ source: Source, substitute: Substitute? = nil, relatives: [String] = []
+    ) -> PreparedSource {
+        let signer = source.url.scheme == .s3 ? signer : nil
+        return PreparedSource(
+            url: signer?.place.address(of: source.url) ?? source.url, key: SourceKey(source.url),
+            headers: headers(of: source), substitute: substitute, relatives: relatives,
+            signer: signer)
     }
 
     /// The name and the value of a header. Throws if the value has variables, which have no values

@@ -35,7 +35,8 @@ extension MirrorSession {
                     [secrets = options.secrets, configuration] in
                     (
                         try PreparedRequests(
-                            plan, secrets: secrets, substitutes: configuration.substitutes()),
+                            plan, secrets: secrets, substitutes: configuration.substitutes(),
+                            signer: try S3Signer(configuration)),
                         try PausedTargets(in: engine.root)
                     )
                 }

@@ -25,6 +25,7 @@ final class StorePush: Sendable {
     private let url: SourceURL
     private let root: RootDirectory
     private let settings: TransferSettings
+    private let signer: S3Signer?
     private let rate: Int64?
     private let state = Mutex(State())
     private let pool = WorkPool(name: "store", threads: StorePush.together)
@@ -40,6 +41,7 @@ final class StorePush: Sendable {
         else { return nil }
         (self.store, self.url, self.root) = (store, url, root)
         settings = TransferSettings(configuration)
+        signer = url.scheme == .s3 ? try? S3Signer(configuration) : nil
         rate = configuration.limitRate?.least
     }
 
@@ -50,7 +52,8 @@ final class StorePush: Sendable {
         default: return
         }
         guard let sha256 = done.sha256 else { return }
-        let address = Store.address(of: sha256, below: url)
+        let name = Store.address(of: sha256, below: url)
+        let address = signer?.place.address(of: name) ?? name
         if done.source == address.description || state.withLock({ $0.stopped }) != nil { return }
         state.withLock { $0.waiting += 1 }
         let target = done.target
@@ -89,7 +92,7 @@ final class StorePush: Sendable {
         defer { state.withLock { $0.idle.append(handle) } }
         do {
             let status = try handle.ask(
-                address, settings, isCancelled: { [cancellation] in cancellation.isSet })
+                address, settings, signer, isCancelled: { [cancellation] in cancellation.isSet })
             if (200..<300).contains(status) { return note(isNew: false) }
             guard StatusCode.meansAbsent(status) || [405, 501].contains(status) else {
                 throw PushError("the store answered \(status) to HEAD")
@@ -100,7 +103,7 @@ final class StorePush: Sendable {
                 })
             else { return }
             let answer = try handle.put(
-                file, size: size, sha256: sha256, at: address, settings, rate: rate,
+                file, size: size, sha256: sha256, at: address, settings, signer, rate: rate,
                 isCancelled: { [cancellation] in cancellation.isSet })
             guard (200..<300).contains(answer) else {
                 throw PushError("the store answered \(answer) to PUT")
@@ -188,9 +191,10 @@ final class PushHandle: @unchecked Sendable {
 
     /// Asks for the head of a URL. Returns the status.
     func ask(
-        _ url: SourceURL, _ settings: TransferSettings, isCancelled: @escaping () -> Bool
+        _ url: SourceURL, _ settings: TransferSettings, _ signer: S3Signer?,
+        isCancelled: @escaping () -> Bool
     ) throws -> Int {
-        settings.preparePush(easy, to: url, size: nil)
+        settings.preparePush(easy, to: url, size: nil, sha256: nil, signer: signer)
         return try perform(
             Body(file: nil, size: 0, sha256: nil, isCancelled: isCancelled), settings)
     }
@@ -198,9 +202,10 @@ final class PushHandle: @unchecked Sendable {
     /// Sends a file. Returns the status.
     func put(
         _ file: Descriptor, size: Int64, sha256: Digest, at url: SourceURL,
-        _ settings: TransferSettings, rate: Int64?, isCancelled: @escaping () -> Bool
+        _ settings: TransferSettings, _ signer: S3Signer?, rate: Int64?,
+        isCancelled: @escaping () -> Bool
     ) throws -> Int {
-        settings.preparePush(easy, to: url, size: size)
+        settings.preparePush(easy, to: url, size: size, sha256: sha256, signer: signer)
         if let rate { easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: max(1, rate)) }
         return try perform(
             Body(file: file, size: size, sha256: sha256, isCancelled: isCancelled), settings)

@@ -207,17 +207,20 @@ struct PreparedSource: Sendable {
     let substitute: Substitute?
     /// The other places that a rewrite makes stand for the same URL, without queries.
     let relatives: [String]
+    /// Signs the requests, if the source is an object in a bucket of S3.
+    let signer: S3Signer?
 
     /// Makes a source with its header values.
     init(
         url: SourceURL, key: SourceKey, headers: [(name: String, value: String)],
-        substitute: Substitute? = nil, relatives: [String] = []
+        substitute: Substitute? = nil, relatives: [String] = [], signer: S3Signer? = nil
     ) {
         self.url = url
         self.key = key
         self.headers = headers
         self.substitute = substitute
         self.relatives = relatives
+        self.signer = signer
         namesUserAgent = headers.contains { $0.name.lowercased() == "user-agent" }
     }
 }

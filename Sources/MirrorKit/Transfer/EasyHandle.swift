@@ -250,18 +250,28 @@ struct TransferSettings: Sendable {
     }
 
     /// Sets all options of a request that puts `size` bytes at a URL, or asks for its head if nil.
-    func preparePush(_ easy: EasyHandle, to url: SourceURL, size: Int64?) {
+    ///
+    /// - Parameters:
+    ///   - sha256: the digest of the bytes.
+    ///   - signer: signs the request, if the store is in a bucket of S3.
+    func preparePush(
+        _ easy: EasyHandle, to url: SourceURL, size: Int64?, sha256: Digest?, signer: S3Signer?
+    ) {
         easy.reset()
         prepare(easy)
         easy.set(url: url)
         // A body of HTTP/2 costs both sides more.
         easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        easy.add(line: TransferSettings.userAgent)
+        if let signer, sign(easy, by: signer) {
+            addSignedFields(easy, of: signer, sha256: size == nil ? nil : sha256)
+        } else {
+            easy.add(line: TransferSettings.userAgent)
+        }
         easy.usesTunnelFields(url.scheme == .https)
         easy.useFields()
         easy.set(CURLOPT_LOW_SPEED_LIMIT, 1024)
         easy.set(CURLOPT_LOW_SPEED_TIME, stallTimeout)
-        if let netrc {
+        if signer == nil, let netrc {
             easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
             easy.set(CURLOPT_NETRC_FILE, netrc)
         }
@@ -301,7 +311,9 @@ struct TransferSettings: Sendable {
         _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource
     ) -> Bool {
         guard plan.carriesCredentials else { return false }
-        if let credentials = source.url.credentials {
+        if let signer = source.signer {
+            return sign(easy, by: signer)
+        } else if let credentials = source.url.credentials {
             easy.set(CURLOPT_USERNAME, credentials.user)
             easy.set(CURLOPT_PASSWORD, credentials.password)
         } else if let netrc {
@@ -313,11 +325,35 @@ struct TransferSettings: Sendable {
         return true
     }
 
+    /// Makes libcurl sign a request to S3. Returns false if there are no keys.
+    private func sign(_ easy: EasyHandle, by signer: S3Signer) -> Bool {
+        guard let keys = signer.keys else { return false }
+        easy.set(CURLOPT_AWS_SIGV4, signer.scheme)
+        easy.set(CURLOPT_USERNAME, keys.id)
+        easy.set(CURLOPT_PASSWORD, keys.secret)
+        // libcurl signs the header lines that it gets, and proxies may change this one.
+        easy.set(CURLOPT_USERAGENT, "mirror")
+        return true
+    }
+
+    /// The fields that S3 wants in a signed request.
+    ///
+    /// - Parameter sha256: the digest of the body; nil for a request without one.
+    private func addSignedFields(_ easy: EasyHandle, of signer: S3Signer, sha256: Digest? = nil) {
+        guard let keys = signer.keys else { return }
+        easy.add(
+            field: "x-amz-content-sha256: "
+                + (sha256?.hex ?? ByteHasher.digest(.sha256, of: []).hex))
+        if let token = keys.token { easy.add(field: "x-amz-security-token: " + token) }
+    }
+
     private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
         easy.dropFields()
+        let isSigned = plan.carriesCredentials && source.signer?.keys != nil
+        if isSigned, let signer = source.signer { addSignedFields(easy, of: signer) }
         // libcurl would format CURLOPT_USERAGENT into a line for every request, which costs more.
         // The request for a tunnel carries `tunnelFields` instead of these lines.
-        if !plan.carriesCredentials || !source.namesUserAgent {
+        if !isSigned, !plan.carriesCredentials || !source.namesUserAgent {
             easy.add(line: TransferSettings.userAgent)
         }
         easy.usesTunnelFields(plan.url.scheme == .https)

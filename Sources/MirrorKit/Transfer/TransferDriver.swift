@@ -232,6 +232,17 @@ extension TransferEngine {
     private func askCredentials(for download: Download) {
         guard let source = download.plan?.source else { return }
         let inbox = work.inbox
+        let asked = download.sources[source]
+        if let signer = asked.signer {
+            work.workers.submit {
+                let answer =
+                    signer.refresh()
+                    ? RenewedHeaders.headers(asked.headers)
+                    : .none("the keys in the environment and the AWS files are the same")
+                inbox.post { $0.renewed(download, source: source, answer) }
+            }
+            return
+        }
         download.renew?(download.sources[source]) { headers in
             inbox.post { $0.renewed(download, source: source, headers) }
         }

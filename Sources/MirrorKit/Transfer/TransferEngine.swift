@@ -265,7 +265,7 @@ extension TransferEngine {
             let old = download.sources[source]
             download.sources[source] = PreparedSource(
                 url: old.url, key: old.key, headers: headers, substitute: old.substitute,
-                relatives: old.relatives)
+                relatives: old.relatives, signer: old.signer)
             reason = nil
         case .none(let why): reason = why
         }
@@ -348,7 +348,9 @@ extension TransferEngine {
             target: download.target,
             sources: download.sources.map {
                 CandidateSource(
-                    url: $0.url, key: $0.key, mayRenewCredentials: download.renew != nil,
+                    url: $0.url, key: $0.key,
+                    mayRenewCredentials: download.renew != nil || $0.signer?.keys != nil,
+                    isSigned: $0.signer?.keys != nil,
                     substitute: $0.substitute, relatives: $0.relatives)
             },
             isPost: download.postBody != nil, expectation: download.expectation,

@@ -169,6 +169,17 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "from=to"))
     var rewrite: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "The S3 server for s3:// URLs (default: AWS_ENDPOINT_URL, else Amazon's).",
+            valueName: "url"))
+    var s3Endpoint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The region of S3 buckets (default: AWS_REGION, else us-east-1).", valueName: "name"))
+    var s3Region: String?
+
     @Flag(help: "Talk to public addresses only: no private, loopback or link-local one.")
     var publicOnly = false
 
@@ -236,6 +247,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.publicOnly = publicOnly
         configuration.cacert = cacert
         configuration.rewrite = rewrite
+        (configuration.s3Endpoint, configuration.s3Region) = (s3Endpoint, s3Region)
         for file in cert { configuration.cert[file.origin] = file.path }
         for file in key { configuration.key[file.origin] = file.path }
         configuration.netrcFile =

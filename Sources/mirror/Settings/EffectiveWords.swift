@@ -22,8 +22,8 @@ struct EffectiveWords {
     /// tree to others.
     private static let reachingOutside: Set<String> = [
         "cacert", "cert", "env", "key", "listen", "log", "metrics", "netrc", "netrc-file",
-        "on-change", "on-failure", "rewrite", "store",
-        "store-push",
+        "on-change", "on-failure", "rewrite", "s3-endpoint",
+        "store", "store-push",
     ]
 
     /// The most values of a list, because the parser compares all of them with each other.

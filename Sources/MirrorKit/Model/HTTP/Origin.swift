@@ -1,6 +1,6 @@
 /// Scheme, host and port: the scope of credentials and headers (RFC 6454 §4).
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
-    /// `http`, `https` or `file`.
+    /// `http`, `https`, `file` or `s3`.
     let scheme: URLScheme
     /// The host, in lower case; an IPv6 address without brackets; empty for `file`.
     public let host: String
@@ -24,7 +24,7 @@ extension Origin {
     /// Returns nil for a text with a path, a query, a user name, or another scheme than http(s).
     public init?(_ text: String) {
         guard let url = try? SourceURL(text), url.path == "/", url.query == nil,
-            url.userInfo == nil, url.scheme != .file
+            url.userInfo == nil, url.scheme == .http || url.scheme == .https
         else { return nil }
         self = url.origin
     }
@@ -33,12 +33,14 @@ extension Origin {
 /// The schemes that a source may have.
 package enum URLScheme: String, Sendable, Hashable, CaseIterable {
     case http, https, file
+    /// An object in a bucket of S3, which is asked for over http or https.
+    case s3
 
     /// The port of a URL without one; 0 for `file`.
     var defaultPort: UInt16 {
         switch self {
         case .http: 80
-        case .https: 443
+        case .https, .s3: 443
         case .file: 0
         }
     }

@@ -112,6 +112,8 @@ struct CandidateSource: Sendable, Hashable {
     var key: SourceKey
     /// Whether the program may supply other credentials for the source's origin after a 401.
     var mayRenewCredentials = false
+    /// Whether requests to the source are signed, so that a 400 or 403 may be about the keys.
+    var isSigned = false
     /// The place that the source is, if the user put it in front of the others.
     var substitute: Substitute?
     /// The other places that a rewrite makes stand for the same URL, without queries.

@@ -97,7 +97,7 @@ struct Rewrite: Sendable, Hashable {
         }
         from = try Store.url(String(text[..<sign]), of: "rewrite")
         let to = try Store.url(String(text[text.index(after: sign)...]), of: "rewrite")
-        if from.scheme == .file {
+        if from.scheme != .http, from.scheme != .https {
             throw MirrorError(.usage, "\(from): a rewrite begins with http:// or https://.")
         }
         if from == to {

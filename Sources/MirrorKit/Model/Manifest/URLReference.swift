@@ -152,6 +152,11 @@ extension SourceURL {
         } else if authority.host.isEmpty {
             throw .missingHost
         }
+        if scheme == .s3 {
+            guard authority.userInfo == nil, authority.port == nil, reference.query == nil else {
+                throw .file("an S3 URL is s3://bucket/key, without a user, a port or a query")
+            }
+        }
         var path = DotSegments.remove(from: reference.path)
         if path.isEmpty { path = [UInt8(ascii: "/")] }
         let origin = Origin(
@@ -413,7 +418,7 @@ extension SourceURLError.Reason: CustomStringConvertible {
         switch self {
         case .empty: "it is empty; write an http or https URL"
         case .scheme(let scheme):
-            "\(Quoted(scheme)) is not a scheme that mirror fetches from; write https:// or http://"
+            "\(Quoted(scheme)) is not a scheme that mirror fetches from; write https://, http:// or s3://"
         case .relativeWithoutBase:
             "it is relative and there is nothing to resolve it against; add a base or write it whole"
         case .missingHost: "it has no host; write https://host/path"

@@ -34,7 +34,12 @@ public struct Configuration: Sendable {
     /// A place is the path of a folder with `cas/<sha256>` or of another root, or an http(s) URL
     /// below which a server answers `cas/<sha256>`. mirror verifies their bytes like all others.
     public var store: [String] = []
-    /// The http(s) URL of a store that gets the files that runs fetch, where it lacks them.
+    /// The URL of an S3 server other than Amazon's. `nil` means what the environment or the files of
+    /// the AWS tools say.
+    public var s3Endpoint: String?
+    /// The region of S3 buckets. `nil` means what the environment or these files say.
+    public var s3Region: String?
+    /// The http(s) or s3 URL of a store that gets the files that runs fetch, where it lacks them.
     public var storePush: String?
     /// Rules `FROM=TO` of two http(s) URLs: a URL that begins with FROM is asked at TO and its rest
     /// first, and at FROM if that fails. TO gets no credentials of FROM.

@@ -139,7 +139,8 @@ extension TransferMachine {
         case .retry(let refusal, let after):
             guard !file.isPost else { return end(refusal, isRetryable: true) }
             return retry(refusal, after: after)
-        case .refuse(let refusal) where refusal.status == 401: return askCredentials(refusal)
+        case .refuse(let refusal) where mayBeAboutCredentials(refusal):
+            return askCredentials(refusal)
         case .refuse(let refusal): return end(refusal)
         }
     }

@@ -139,7 +139,15 @@ extension TransferMachine {
     /// The wait is long because a person may have to log in.
     private static let longestRenewal: Int64 = 300_000
 
-    /// Waits for other credentials after a 401, once for each source.
+    /// Whether other credentials could change a refusal.
+    func mayBeAboutCredentials(_ refusal: ResponseError) -> Bool {
+        guard let status = refusal.status else { return false }
+        // S3 calls an expired token a bad request, and a wrong signature forbidden.
+        let isSigned = sources.states[sources.current].source.isSigned
+        return status == 401 || isSigned && (status == 400 || status == 403)
+    }
+
+    /// Waits for other credentials after a refusal, once for each source.
     ///
     /// Ends the source at once if the program can supply no others.
     mutating func askCredentials(_ refusal: ResponseError) -> TransferAction {
