@@ -34,8 +34,10 @@ final class ManifestFetch: Sendable {
     private let waiters = Waiters()
     private let store = ScratchPartStore()
     private let loop: TransferLoop
+    private let signer: S3Signer
 
     init(_ configuration: Configuration) throws {
+        signer = try S3Signer(configuration)
         var configuration = configuration
         configuration.transfer.maxSize = min(
             configuration.transfer.maxSize ?? .max, ManifestFetch.greatestSize)
@@ -72,7 +74,7 @@ final class ManifestFetch: Sendable {
         let headers = accept.map { [(name: "Accept", value: $0)] } ?? []
         let download = Download(
             id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
-            sources: [PreparedSource(url: url, key: key, headers: headers)], postBody: nil,
+            sources: [source(url, key: key, headers: headers)], postBody: nil,
             expectation: Expectation(), local: local, part: nil, priority: 0)
         loop.perform { $0.submit(download) }
         var ended: TransferResult?
@@ -91,6 +93,17 @@ final class ManifestFetch: Sendable {
         }
     }
 
+    /// The source of a document. An S3 URL that ends in a slash is the list of the objects below it.
+    private func source(
+        _ url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]
+    ) -> PreparedSource {
+        guard url.scheme == .s3 else {
+            return PreparedSource(url: url, key: key, headers: headers)
+        }
+        return PreparedSource(
+            url: signer.place.document(url), key: key, headers: headers, signer: signer)
+    }
+
     private static var interrupted: MirrorError {
         MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
     }
@@ -107,6 +120,8 @@ final class ManifestFetch: Sendable {
     /// If both have one origin, the result has the user name and the password of the requested URL.
     /// After a redirect, the result has no query.
     static func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
+        // The address at which an endpoint has an object is no name to remember.
+        if url.scheme == .s3 { return url }
         guard answer.source != url.withoutSecrets, let found = try? SourceURL(answer.source) else {
             return url
         }

@@ -7,17 +7,17 @@ public enum ManifestSource: Sendable, Hashable {
     case path(String)
     /// Standard input.
     case standardInput
-    /// An http or https URL.
+    /// An http, https or s3 URL.
     case url(SourceURL)
 
-    /// Reads an argument: `-`, an http(s) URL, or a path.
+    /// Reads an argument: `-`, an http(s) or s3 URL, or a path.
     ///
     /// Throws `MirrorError` with `usage` for a URL that is malformed.
     public init(argument: String) throws(MirrorError) {
         let lowered = argument.lowercased()
         if argument == "-" {
             self = .standardInput
-        } else if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") {
+        } else if ["http://", "https://", "s3://"].contains(where: lowered.hasPrefix) {
             do throws(SourceURLError) {
                 self = .url(try SourceURL(argument, relativeTo: nil))
             } catch {

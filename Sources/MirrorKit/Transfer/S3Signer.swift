@@ -26,7 +26,9 @@ final class S3Signer: Sendable {
             getenv($0).map { String(cString: $0) }
         }
     ) throws(MirrorError) {
-        let value = { @Sendable (name: String) in environment(name).flatMap { $0.isEmpty ? nil : $0 } }
+        let value = { @Sendable (name: String) in
+            environment(name).flatMap { $0.isEmpty ? nil : $0 }
+        }
         self.environment = value
         profile = value("AWS_PROFILE") ?? "default"
         let files = AWSFiles(profile: profile, environment: value)

@@ -83,7 +83,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
 extension NewEntry {
     /// Whether a word of the command line is a URL.
     static func isURL(_ word: String) -> Bool {
-        ["http://", "https://", "file://"].contains { word.lowercased().hasPrefix($0) }
+        ["http://", "https://", "file://", "s3://"].contains { word.lowercased().hasPrefix($0) }
     }
 
     /// Reads a URL of the command line. Throws `MirrorError` with `usage`.

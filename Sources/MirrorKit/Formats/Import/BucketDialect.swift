@@ -3,7 +3,10 @@ extension ListKind {
     static var s3: ListKind {
         ListKind(
             "an S3 listing", "XML", .dialect { BucketDialect($0) }, .root("ListBucketResult"),
-            base: { $0.beside("/." + $0.path + ($0.path.utf8.last == 0x2F ? "" : "/")) })
+            base: { url in
+                if url.scheme == .s3 { return url.bucket }
+                return url.beside("/." + url.path + (url.path.utf8.last == 0x2F ? "" : "/"))
+            })
     }
 }
 

@@ -33,6 +33,16 @@ struct S3Place: Sendable, Hashable {
             pathAndQuery: url.path + "?" + parameters.compactMap { $0 }.joined(separator: "&"))
     }
 
+    /// The URL of a document: an object, or the list of the objects below an URL that ends in `/`.
+    func document(_ url: SourceURL) -> SourceURL {
+        guard url.isBucketList else { return address(of: url) }
+        let name = "continuation-token="
+        let token = url.query.flatMap { $0.hasPrefix(name) ? $0.dropFirst(name.count) : nil }
+        let prefix = String(
+            decoding: PercentEncoding.decode(url.path.utf8.dropFirst()), as: UTF8.self)
+        return list(bucket: url.host, prefix: prefix, token: token.flatMap(SourceURL.decoded))
+    }
+
     private func address(bucket: String, path: String) -> SourceURL {
         if let endpoint {
             let slash = endpoint.path.utf8.last == UInt8(ascii: "/") ? "" : "/"
@@ -71,4 +81,12 @@ struct S3Place: Sendable, Hashable {
         }
         return String(decoding: text, as: UTF8.self)
     }
+}
+
+extension SourceURL {
+    /// Whether an S3 URL names the objects below it, and no object.
+    var isBucketList: Bool { scheme == .s3 && path.utf8.last == UInt8(ascii: "/") }
+
+    /// The bucket of an S3 URL, as the folder of its keys.
+    var bucket: SourceURL { SourceURL(authority, pathAndQuery: "/") }
 }

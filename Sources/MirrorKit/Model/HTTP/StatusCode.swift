@@ -35,15 +35,21 @@ enum StatusCode {
     static func mayWantCertificate(_ status: Int) -> Bool { status == 400 }
 
     /// Returns what helps against a refused request, as sentences that follow the error's own.
-    static func advice(_ status: Int) -> String {
-        switch status {
-        case 404, 410: " Check the URL."
+    ///
+    /// - Parameter isSigned: whether the request was signed for S3.
+    static func advice(_ status: Int, isSigned: Bool = false) -> String {
+        if isSigned, status == 400 || status == 403 {
+            return
+                " S3 refuses the key, its rights, the signature or the region. Check the keys, the region and the clock."
+        }
+        return switch status {
         case 400:
             " The server does not understand the request: it may want https://, a header, or a client certificate."
+        case 403: " The server forbids it: it may want credentials, or refuse this address."
+        case 404, 410: " Check the URL."
         case 401:
             " The server wants a name and a password, or a token: give it a header or credentials."
         case 402: " The server wants to be paid for it."
-        case 403: " The server forbids it: it may want credentials, or refuse this address."
         case 405: " The URL does not allow this method."
         case 406: " The server has it in no form that the Accept header allows."
         case 407:

@@ -245,7 +245,9 @@ extension SourceChoice {
         switch error.code {
         case .digestMismatch, .sizeMismatch:
             return scope + " The bytes were dropped; correct the manifest if the file is right."
-        case .httpStatus: return scope + (error.status.map(StatusCode.advice) ?? "")
+        case .httpStatus:
+            let isSigned = states[current].source.isSigned
+            return scope + (error.status.map { StatusCode.advice($0, isSigned: isSigned) } ?? "")
         case .redirectRefused:
             return scope + " Ask the server's owner, or name the address of the file itself."
         case .tooManyRedirects:

@@ -73,6 +73,20 @@ extension ResponseError {
         wantsCertificate = failure.wantsCertificate
     }
 
+    /// The same error, with the difference of the clocks if it may be the cause.
+    ///
+    /// S3 refuses a signature that is more than 15 minutes old or in the future.
+    func naming(clockOf head: ResponseHead, at now: Instant, isSigned: Bool) -> ResponseError {
+        guard isSigned, let date = head.date(of: .date) else { return self }
+        let ahead = now.seconds(since: Instant(seconds: date.seconds))
+        guard abs(ahead) > 900 else { return self }
+        var refusal = self
+        refusal.cause +=
+            "; the clock here is \(DurationText(seconds: abs(ahead))) "
+            + (ahead > 0 ? "ahead of" : "behind") + " the server's"
+        return refusal
+    }
+
     /// A host asked to be left alone for longer than a transfer waits, so no request was made.
     static func heldOff(seconds: Int64, _ policy: TransferPolicy) -> ResponseError {
         ResponseError(

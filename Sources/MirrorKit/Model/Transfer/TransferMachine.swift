@@ -140,7 +140,7 @@ extension TransferMachine {
             guard !file.isPost else { return end(refusal, isRetryable: true) }
             return retry(refusal, after: after)
         case .refuse(let refusal) where mayBeAboutCredentials(refusal):
-            return askCredentials(refusal)
+            return askCredentials(refusal.naming(clockOf: head, at: now, isSigned: isSigned))
         case .refuse(let refusal): return end(refusal)
         }
     }

@@ -139,11 +139,13 @@ extension TransferMachine {
     /// The wait is long because a person may have to log in.
     private static let longestRenewal: Int64 = 300_000
 
+    /// Whether requests to the current source are signed.
+    var isSigned: Bool { sources.states[sources.current].source.isSigned }
+
     /// Whether other credentials could change a refusal.
     func mayBeAboutCredentials(_ refusal: ResponseError) -> Bool {
         guard let status = refusal.status else { return false }
         // S3 calls an expired token a bad request, and a wrong signature forbidden.
-        let isSigned = sources.states[sources.current].source.isSigned
         return status == 401 || isSigned && (status == 400 || status == 403)
     }
 
