@@ -47,10 +47,10 @@ struct Redirection: Sendable, Hashable {
             throw refused("to an address that cannot be read", status)
         }
         guard next.scheme != .file else { throw refused("to a file", status) }
-        guard next.scheme != .s3 else { throw refused("to a bucket of S3", status) }
         guard url.scheme == .http || next.scheme == .https else {
             throw refused("from https to http", status)
         }
+        guard next.scheme != .s3 else { throw refused("to a bucket of S3", status) }
         let crosses = next.origin != url.origin
         if isPost {
             if status == 307 || status == 308 {
