@@ -154,7 +154,7 @@ struct ListParts {
         let accept = isProject ? ListParts.indexTypes : nil
         switch try await fetch.get(url, key: SourceKey(url), accept: accept) {
         case .received(let body, let text):
-            let answered = ManifestFetch.place(of: body.answer, asked: url)
+            let answered = fetch.place(of: body.answer, asked: url)
             if case .folder = part, answered.origin != url.origin {
                 return try Document(
                     leavingOut: part, ManifestError(diagnostics: [], omitted: 0),

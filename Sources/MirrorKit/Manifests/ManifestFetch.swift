@@ -35,9 +35,11 @@ final class ManifestFetch: Sendable {
     private let store = ScratchPartStore()
     private let loop: TransferLoop
     private let signer: S3Signer
+    private let substitutes: Substitutes
 
     init(_ configuration: Configuration) throws {
         signer = try S3Signer(configuration)
+        substitutes = try configuration.substitutes()
         var configuration = configuration
         configuration.transfer.maxSize = min(
             configuration.transfer.maxSize ?? .max, ManifestFetch.greatestSize)
@@ -74,7 +76,7 @@ final class ManifestFetch: Sendable {
         let headers = accept.map { [(name: "Accept", value: $0)] } ?? []
         let download = Download(
             id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
-            sources: [source(url, key: key, headers: headers)], postBody: nil,
+            sources: sources(of: url, key: key, headers: headers), postBody: nil,
             expectation: Expectation(), local: local, part: nil, priority: 0)
         loop.perform { $0.submit(download) }
         var ended: TransferResult?
@@ -93,15 +95,26 @@ final class ManifestFetch: Sendable {
         }
     }
 
-    /// The source of a document. An S3 URL that ends in a slash is the list of the objects below it.
-    private func source(
-        _ url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]
-    ) -> PreparedSource {
-        guard url.scheme == .s3 else {
-            return PreparedSource(url: url, key: key, headers: headers)
+    /// The source of a document, behind the places at which rewrites ask for it first.
+    ///
+    /// An S3 URL that ends in a slash is the list of the objects below it.
+    private func sources(
+        of url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]
+    ) -> [PreparedSource] {
+        if url.scheme == .s3 {
+            let address = signer.place.document(url)
+            return [PreparedSource(url: address, key: key, headers: headers, signer: signer)]
         }
-        return PreparedSource(
-            url: signer.place.document(url), key: key, headers: headers, signer: signer)
+        let places = substitutes.places(of: url)
+        let all = places.map(\.url.withoutSecrets) + [url.withoutSecrets]
+        let rewritten = places.map { place, address in
+            PreparedSource(
+                url: address, key: key, headers: headers, substitute: place,
+                relatives: all.filter { $0 != address.withoutSecrets })
+        }
+        let relatives = Array(all.dropLast())
+        return rewritten
+            + [PreparedSource(url: url, key: key, headers: headers, relatives: relatives)]
     }
 
     private static var interrupted: MirrorError {
@@ -119,9 +132,13 @@ final class ManifestFetch: Sendable {
     ///
     /// If both have one origin, the result has the user name and the password of the requested URL.
     /// After a redirect, the result has no query.
-    static func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
+    func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
         // The address at which an endpoint has an object is no name to remember.
         if url.scheme == .s3 { return url }
+        // Relative URLs belong to the original place.
+        if substitutes.places(of: url).contains(where: { $0.url.withoutSecrets == answer.source }) {
+            return url
+        }
         guard answer.source != url.withoutSecrets, let found = try? SourceURL(answer.source) else {
             return url
         }

@@ -214,7 +214,7 @@ struct ManifestLoader: Sendable {
         switch try await fetch.get(url, key: key, ifChangedSince: version) {
         case .received(let body, let bytes):
             var hint = hint
-            let answered = ManifestFetch.place(of: body.answer, asked: url)
+            let answered = fetch.place(of: body.answer, asked: url)
             let next: SourceURL?
             do throws(MirrorError) {
                 next = try ManifestFetch.next(after: body.answer, at: answered, of: url.description)

@@ -104,18 +104,15 @@ struct PreparedRequests: Sendable {
 
     /// A source behind the places at which rewrites ask for it first.
     private func rewritten(_ source: Source) -> [PreparedSource] {
-        let places = substitutes.rewrites.compactMap { rule in
-            rule.place(of: source.url).map { (rule: rule, url: $0) }
-        }
+        let places = substitutes.places(of: source.url)
         if places.isEmpty { return [prepared(source)] }
         let all = places.map(\.url.withoutSecrets) + [source.url.withoutSecrets]
-        let substitutes = places.map { rule, url in
+        let rewritten = places.map { place, url in
             PreparedSource(
                 url: url, key: SourceKey(source.url), headers: headers(of: Source(url: url)),
-                substitute: Substitute(place: rule.to.description),
-                relatives: all.filter { $0 != url.withoutSecrets })
+                substitute: place, relatives: all.filter { $0 != url.withoutSecrets })
         }
-        return substitutes + [prepared(source, relatives: Array(all.dropLast()))]
+        return rewritten + [prepared(source, relatives: Array(all.dropLast()))]
     }
 
     private func prepared(

@@ -325,7 +325,13 @@ extension TransferEngine {
         }
         register.dispatcher.advance(to: work.clock.monotonic())
         // A place that the user put in front is not waited for as a source would be.
-        if download.place != nil { return decide(download) { $0.placeIsDown(failure) } }
+        if download.place != nil {
+            // A cache that has answered others may be silent about one file, which it fetches itself.
+            if failure.wasSent, register.dispatcher.hasAnswered(download.nextHost) {
+                return interrupted(download, failure)
+            }
+            return decide(download) { $0.placeIsDown(failure) }
+        }
         switch register.dispatcher.failed(download.id, failure) {
         case .ofTransfer: interrupted(download, failure)
         case .ofHost(let wait):

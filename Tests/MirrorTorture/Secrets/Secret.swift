@@ -12,6 +12,8 @@ enum Secret: String, CaseIterable, Sendable {
     case proxy
     /// A server's.
     case cookie
+    /// The secret of a key for S3, and the token of its session.
+    case s3Secret, s3Token
 
     /// The value, which the seed makes unique.
     func value(_ seed: UInt64) -> String { "\(rawValue)-5ecret-\(String(seed, radix: 36))" }

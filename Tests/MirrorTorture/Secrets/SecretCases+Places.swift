@@ -102,6 +102,70 @@ extension SecretCase {
         },
     ]
 
+    /// A key's secret is on no wire: what a request has is a signature.
+    private static func withKeys(
+        _ title: String, _ change: (inout SecretCase) -> Void
+    ) -> SecretCase {
+        SecretCase(title) {
+            $0.resources = ["\"url\":\"s3://bucket/a\""]
+            $0.options = ["--s3-endpoint", "%A%"]
+            $0.environment = [
+                "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "%s3Secret%",
+                "AWS_SESSION_TOKEN": "%s3Token%",
+            ]
+            $0.routes = ["A /bucket/a": "200"]
+            $0.seen = [.s3Token: ["A /bucket/a"]]
+            change(&$0)
+        }
+    }
+
+    static let buckets: [SecretCase] =
+        [
+            withKeys("keys of S3") { _ in },
+            withKeys("keys of S3 and a redirect to another origin") {
+                $0.routes = ["A /bucket/a": "302 %B%/b", "B /b": "200"]
+            },
+            withKeys("keys of S3 and a mirror at another origin") {
+                $0.resources = ["\"url\":\"s3://bucket/a\",\"mirrors\":[\"%B%/b\"]"]
+                $0.routes = ["A /bucket/a": "404", "B /b": "200"]
+            },
+            withKeys("keys of S3 and a source elsewhere") {
+                $0.resources = ["\"url\":\"%B%/b\""]
+                $0.routes = ["B /b": "200"]
+                $0.seen = [:]
+            },
+        ]
+        + ["400", "403", "500", "cut", "garbage"].map { answer in
+            withKeys("keys of S3, answered by \(answer)") {
+                $0.routes = ["A /bucket/a": answer]
+                $0.exit = ["500", "cut"].contains(answer) ? 69 : 1
+            }
+        }
+
+    static let substitutes: [SecretCase] = [
+        withToken("a token and a cache that has the file") {
+            $0.options += ["--rewrite", "%A%/=%B%/"]
+            $0.routes = ["B /a": "200"]
+            $0.seen = [:]
+        },
+        withToken("a token and a cache that lacks the file") {
+            $0.options += ["--rewrite", "%A%/=%B%/"]
+            $0.routes = ["B /a": "404", "A /a": "200"]
+        },
+        withToken("a token and a cache that sends to the origin") {
+            $0.options += ["--rewrite", "%A%/=%B%/"]
+            $0.routes = ["B /a": "302 %A%/a", "A /a": "200"]
+            $0.seen = [:]
+        },
+        withToken("a token and a store") {
+            let sha256 = String(repeating: "0", count: 64)
+            $0.resources = ["\"url\":\"%A%/a\",\"sha256\":\"\(sha256)\",\(bearer)"]
+            $0.options += ["--store", "%B%"]
+            $0.routes = ["B /cas/\(sha256)": "404", "A /a": "404"]
+            $0.exit = 1
+        },
+    ]
+
     static let cookies: [SecretCase] = [
         SecretCase("a cookie on the way") {
             $0.routes = ["A /a": "302 /c", "A /c": "200"]

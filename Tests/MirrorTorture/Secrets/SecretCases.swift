@@ -4,7 +4,7 @@ internal import MirrorTestSupport
 extension SecretCase {
     static let all =
         tokens + redirects + segments + trickyPlaces + logins + queries + proxies + cookies
-        + manifests
+        + manifests + buckets + substitutes
 
     static let bearer = "\"headers\":{\"Authorization\":\"Bearer ${TOKEN}\"}"
     static let granted = ["--env", "TOKEN@%A%"]

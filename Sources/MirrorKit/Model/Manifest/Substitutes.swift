@@ -17,6 +17,13 @@ struct Substitutes: Sendable {
         self.rewrites = try rewrites.map { text throws(MirrorError) in try Rewrite(text) }
     }
 
+    /// The places at which rewrites ask for a URL first, in their order.
+    func places(of url: SourceURL) -> [(place: Substitute, url: SourceURL)] {
+        rewrites.compactMap { rule in
+            rule.place(of: url).map { (Substitute(place: rule.to.description), $0) }
+        }
+    }
+
     var isEmpty: Bool { stores.isEmpty && rewrites.isEmpty }
 }
 
