@@ -189,7 +189,10 @@ struct ExportChoice {
         let store = try StoreExport(at: path)
         (report.files, report.bytes) = (0, 0)
         for (record, _) in copies {
-            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
+            if isCancelled() {
+                try store.settle()
+                throw MirrorError(wrapping: CancellationError())
+            }
             if try store.add(record, from: root, isCancelled: isCancelled) {
                 report.files += 1
                 report.bytes += record.stamp.size

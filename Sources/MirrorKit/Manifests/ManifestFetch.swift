@@ -34,11 +34,11 @@ final class ManifestFetch: Sendable {
     private let waiters = Waiters()
     private let store = ScratchPartStore()
     private let loop: TransferLoop
-    private let signer: S3Signer
+    private let configuration: Configuration
     private let substitutes: Substitutes
 
     init(_ configuration: Configuration) throws {
-        signer = try S3Signer(configuration)
+        self.configuration = configuration
         substitutes = try configuration.substitutes()
         var configuration = configuration
         configuration.transfer.maxSize = min(
@@ -74,9 +74,10 @@ final class ManifestFetch: Sendable {
             return all.last
         }
         let headers = accept.map { [(name: "Accept", value: $0)] } ?? []
+        let sources = try sources(of: url, key: key, headers: headers)
         let download = Download(
             id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
-            sources: sources(of: url, key: key, headers: headers), postBody: nil,
+            sources: sources, postBody: nil,
             expectation: Expectation(), local: local, part: nil, priority: 0)
         loop.perform { $0.submit(download) }
         var ended: TransferResult?
@@ -100,8 +101,9 @@ final class ManifestFetch: Sendable {
     /// An S3 URL that ends in a slash is the list of the objects below it.
     private func sources(
         of url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]
-    ) -> [PreparedSource] {
+    ) throws(MirrorError) -> [PreparedSource] {
         if url.scheme == .s3 {
+            let signer = try S3Signer(configuration)
             let address = signer.place.document(url)
             return [PreparedSource(url: address, key: key, headers: headers, signer: signer)]
         }
@@ -135,10 +137,8 @@ final class ManifestFetch: Sendable {
     func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
         // The address at which an endpoint has an object is no name to remember.
         if url.scheme == .s3 { return url }
-        // Relative URLs belong to the original place.
-        if substitutes.places(of: url).contains(where: { $0.url.withoutSecrets == answer.source }) {
-            return url
-        }
+        // Relative URLs belong to the original place, also after a redirect within the cache.
+        if let original = substitutes.original(of: answer.source, asked: url) { return original }
         guard answer.source != url.withoutSecrets, let found = try? SourceURL(answer.source) else {
             return url
         }

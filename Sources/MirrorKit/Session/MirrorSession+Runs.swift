@@ -36,7 +36,7 @@ extension MirrorSession {
                     (
                         try PreparedRequests(
                             plan, secrets: secrets, substitutes: configuration.substitutes(),
-                            signer: try S3Signer(configuration)),
+                            signer: try plan.signer(configuration)),
                         try PausedTargets(in: engine.root)
                     )
                 }
@@ -86,5 +86,21 @@ extension MirrorError {
     /// The error for a deadline that passes before the run begins. The summary says what is left.
     fileprivate static var isOverdue: MirrorError {
         MirrorError(.deadline, "The deadline is over.")
+    }
+}
+
+extension Plan {
+    /// Makes what signs requests to S3.
+    ///
+    /// Wrong settings of S3 in the environment concern only a plan that asks it for something.
+    fileprivate func signer(_ configuration: Configuration) throws(MirrorError) -> S3Signer? {
+        do throws(MirrorError) { return try S3Signer(configuration) } catch {
+            let hasStore = configuration.store.contains { $0.lowercased().hasPrefix("s3:") }
+            let asksS3 = steps.notable.contains { position in
+                resource(of: steps[position])?.sources.contains { $0.url.scheme == .s3 } == true
+            }
+            if hasStore || asksS3 { throw error }
+            return nil
+        }
     }
 }

@@ -118,17 +118,22 @@ final class StoreExport {
     }
 
     /// The name of a manifest's file: its owner, without bytes that a path gives a meaning to.
+    ///
+    /// A name that had to be changed gets a part of its digest, so that two owners have two files.
     private static func fileName(of owner: String) -> String {
+        let special = "/\\:*?\"<>|%".unicodeScalars
         var name = ""
         for scalar in owner.unicodeScalars {
             let isPlain =
-                scalar.value > 0x20 && scalar.value < 0x7F
-                && !"/\\:*?\"<>|%".unicodeScalars.contains(scalar)
+                scalar.value > 0x20 && scalar.value < 0x7F && !special.contains(scalar)
             name.unicodeScalars.append(isPlain ? scalar : "_")
         }
-        if name.hasPrefix(".") { name = "_" + name.dropFirst() }
-        let cut = name.prefix(bytes: 200)
-        return (cut.isEmpty ? "manifest" : cut) + (cut.hasSuffix(".json") ? "" : ".json")
+        name = String(name.prefix(bytes: 200))
+        if name.hasPrefix(".") || name.isEmpty { name = "_" + name.dropFirst() }
+        if name != owner {
+            name += "-" + ByteHasher.digest(.sha256, of: Array(owner.utf8)).hex.prefix(8)
+        }
+        return name + ".json"
     }
 }
 
@@ -162,9 +167,10 @@ enum DigestList {
     /// Throws `ManifestError`, which names the line.
     static func read(_ text: String, file: String) throws(ManifestError) -> Set<Digest> {
         var digests: Set<Digest> = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
-        {
+        for (number, line) in text.split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline
+        )
+        .enumerated() {
             guard let word = line.split(whereSeparator: \.isWhitespace).first,
                 !word.hasPrefix("#")
             else { continue }

@@ -41,7 +41,7 @@ final class StorePush: Sendable {
         (self.store, self.url, self.root) = (store, url, root)
         settings = TransferSettings(configuration)
         signer = url.scheme == .s3 ? try? S3Signer(configuration) : nil
-        rate = configuration.limitRate?.least
+        rate = configuration.limitRate?.least.map { max(1, $0 / Int64(StorePush.together)) }
     }
 
     /// Adds a file if the run has fetched it, and not from this store.
@@ -101,6 +101,8 @@ final class StorePush: Sendable {
                     $0.isFile ? $0.stamp.size : nil
                 })
             else { return }
+            // libcurl asks for no byte of an empty body, so nothing else would notice the change.
+            if size == 0, sha256 != ByteHasher.digest(.sha256, of: []) { throw PushError.changed }
             let answer = try handle.put(
                 file, size: size, sha256: sha256, at: address, settings, signer, rate: rate,
                 isCancelled: { [cancellation] in cancellation.isSet })

@@ -241,8 +241,10 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_FRESH_CONNECT, request.isAlone ? 1 : 0)
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         easy.set(CURLOPT_PIPEWAIT, request.mayShareConnection ? 1 : 0)
-        prepareFields(easy, plan: plan, source: source)
-        var hasCredentials = prepareCredentials(easy, plan: plan, source: source)
+        // The fields and the signature must be of the same keys.
+        let keys = plan.carriesCredentials ? source.signer?.keys : nil
+        prepareFields(easy, plan: plan, source: source, keys)
+        var hasCredentials = prepareCredentials(easy, plan: plan, source: source, keys)
         if presentCertificate(easy, to: plan.url) { hasCredentials = true }
         if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
         if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
@@ -262,8 +264,9 @@ struct TransferSettings: Sendable {
         easy.set(url: url)
         // A body of HTTP/2 costs both sides more.
         easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        if let signer, sign(easy, by: signer) {
-            addSignedFields(easy, of: signer, sha256: size == nil ? nil : sha256)
+        if let signer, let keys = signer.keys {
+            sign(easy, by: signer, with: keys)
+            addSignedFields(easy, of: keys, sha256: size == nil ? nil : sha256)
         } else {
             easy.add(line: TransferSettings.userAgent)
         }
@@ -308,11 +311,12 @@ struct TransferSettings: Sendable {
     /// Sets the name and password, or the netrc file that may have them.
     /// Returns whether the request may carry a name and a password.
     private func prepareCredentials(
-        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource
+        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, _ keys: S3Signer.Keys?
     ) -> Bool {
         guard plan.carriesCredentials else { return false }
         if let signer = source.signer {
-            return sign(easy, by: signer)
+            guard let keys else { return false }
+            sign(easy, by: signer, with: keys)
         } else if let credentials = source.url.credentials {
             easy.set(CURLOPT_USERNAME, credentials.user)
             easy.set(CURLOPT_PASSWORD, credentials.password)
@@ -325,35 +329,35 @@ struct TransferSettings: Sendable {
         return true
     }
 
-    /// Makes libcurl sign a request to S3. Returns false if there are no keys.
-    private func sign(_ easy: EasyHandle, by signer: S3Signer) -> Bool {
-        guard let keys = signer.keys else { return false }
+    /// Makes libcurl sign a request to S3.
+    private func sign(_ easy: EasyHandle, by signer: S3Signer, with keys: S3Signer.Keys) {
         easy.set(CURLOPT_AWS_SIGV4, signer.scheme)
         easy.set(CURLOPT_USERNAME, keys.id)
         easy.set(CURLOPT_PASSWORD, keys.secret)
         // libcurl signs the header lines that it gets, and proxies may change this one.
         easy.set(CURLOPT_USERAGENT, "mirror")
-        return true
     }
 
     /// The fields that S3 wants in a signed request.
     ///
     /// - Parameter sha256: the digest of the body; nil for a request without one.
-    private func addSignedFields(_ easy: EasyHandle, of signer: S3Signer, sha256: Digest? = nil) {
-        guard let keys = signer.keys else { return }
+    private func addSignedFields(
+        _ easy: EasyHandle, of keys: S3Signer.Keys, sha256: Digest? = nil
+    ) {
         easy.add(
             field: "x-amz-content-sha256: "
                 + (sha256?.hex ?? ByteHasher.digest(.sha256, of: []).hex))
         if let token = keys.token { easy.add(field: "x-amz-security-token: " + token) }
     }
 
-    private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
+    private func prepareFields(
+        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, _ keys: S3Signer.Keys?
+    ) {
         easy.dropFields()
-        let isSigned = plan.carriesCredentials && source.signer?.keys != nil
-        if isSigned, let signer = source.signer { addSignedFields(easy, of: signer) }
+        if let keys { addSignedFields(easy, of: keys) }
         // libcurl would format CURLOPT_USERAGENT into a line for every request, which costs more.
         // The request for a tunnel carries `tunnelFields` instead of these lines.
-        if !isSigned, !plan.carriesCredentials || !source.namesUserAgent {
+        if keys == nil, !plan.carriesCredentials || !source.namesUserAgent {
             easy.add(line: TransferSettings.userAgent)
         }
         easy.usesTunnelFields(plan.url.scheme == .https)

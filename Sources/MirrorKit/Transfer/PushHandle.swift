@@ -6,6 +6,9 @@ struct PushError: Error {
     let cause: String
 
     init(_ cause: String) { self.cause = cause }
+
+    /// The file is not what it was when the run fetched it.
+    static let changed = PushError("it is not the file any more that was fetched")
 }
 
 /// A libcurl handle that sends one request at a time and keeps its connection.
@@ -67,7 +70,10 @@ final class PushHandle: @unchecked Sendable {
         isCancelled: @escaping () -> Bool
     ) throws -> Int {
         settings.preparePush(easy, to: url, size: size, sha256: sha256, signer: signer)
-        if let rate { easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: max(1, rate)) }
+        if let rate {
+            easy.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
+            easy.set(CURLOPT_LOW_SPEED_LIMIT, Int(min(1024, rate / 2)))
+        }
         return try perform(
             Body(file: file, size: size, sha256: sha256, isCancelled: isCancelled), settings)
     }
@@ -82,7 +88,7 @@ final class PushHandle: @unchecked Sendable {
         easy.set(CURLOPT_NOPROGRESS, 0)
         let code = withExtendedLifetime(body) { curl_easy_perform(easy.handle) }
         if code == CURLE_OK { return ccurl_get_long(easy.handle, CURLINFO_RESPONSE_CODE) }
-        if body.isOther { throw PushError("it is not the file any more that was fetched") }
+        if body.isOther { throw PushError.changed }
         let status = ccurl_get_long(easy.handle, CURLINFO_RESPONSE_CODE)
         // A server may refuse a body and hang up before it has all of it.
         if status >= 400 { return status }

@@ -14,7 +14,10 @@ final class S3Signer: Sendable {
     }
 
     let place: S3Place
-    private let state: Mutex<Keys?>
+    /// The keys, and when they were last replaced.
+    private let state: Mutex<(keys: Keys?, replaced: ContinuousClock.Instant?)>
+    /// A refusal may be about keys that were replaced at most this long ago.
+    private static let freshness = Duration.seconds(60)
     private let profile: String
     private let environment: @Sendable (String) -> String?
 
@@ -46,23 +49,25 @@ final class S3Signer: Sendable {
             return url
         }
         place = S3Place(endpoint: url, region: region)
-        state = Mutex(S3Signer.keys(files, value))
+        state = Mutex((S3Signer.keys(files, value), nil))
     }
 
     /// The present keys. `nil` means that requests are not signed, as for a public bucket.
-    var keys: Keys? { state.withLock { $0 } }
+    var keys: Keys? { state.withLock { $0.keys } }
 
     /// What libcurl needs for a signature (CURLOPT_AWS_SIGV4(3)).
     var scheme: String { "aws:amz:\(place.region):s3" }
 
-    /// Reads the files again. Returns whether the keys have changed.
+    /// Reads the files again. Returns whether the keys have changed, now or a moment ago.
     ///
-    /// Tools that make temporary keys replace them in the files before they expire.
+    /// Tools that make temporary keys replace them in the files before they expire. Other requests
+    /// under way may have been signed with the keys of before. A file that is being written may have
+    /// no keys, and then those of before stay.
     func refresh() -> Bool {
         let new = S3Signer.keys(AWSFiles(profile: profile, environment: environment), environment)
-        return state.withLock { keys in
-            defer { keys = new }
-            return new != nil && new != keys
+        return state.withLock { state in
+            if let new, new != state.keys { state = (new, .now) }
+            return state.replaced.map { $0.duration(to: .now) < S3Signer.freshness } ?? false
         }
     }
 

@@ -73,6 +73,7 @@ extension TransferEngine {
         case .check: check(download)
         case .accept(let verification, let answer): accept(download, verification, answer)
         case .confirm(let answer):
+            if let place = download.place { places.hasServed(place) }
             download.countRequests()
             register.end(download, .notModified(answer, download.cost))
         case .fail(let error): fail(download, error)

@@ -166,6 +166,10 @@ extension TransferEngine {
     func stalled(_ reading: FileReading) {
         let download = reading.download
         guard work.files.giveUp(reading, of: download) else { return }
+        if download.place != nil, download.machine?.reception == nil {
+            let failure = TransportFailure.stalled(seconds: work.files.stallTimeout)
+            return decide(download) { $0.placeIsDown(failure) }
+        }
         fileInterrupted(download, .stalled(seconds: work.files.stallTimeout))
     }
 

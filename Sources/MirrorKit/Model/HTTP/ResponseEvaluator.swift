@@ -303,10 +303,9 @@ extension ResponseEvaluator {
     ///
     /// Returns nil if the range belongs to the same version, or if a pin decides.
     private func versionChange(_ head: ResponseHead, _ part: PartState) -> ResponseError? {
+        // With a pin another place may continue the part, and its validators mean nothing here.
+        if case .digest = part.identity, part.provenances.first != provenance { return nil }
         guard mayJudge(part.provenances.first) else {
-            // With a pin another source may continue the part, and its validators mean nothing
-            // here.
-            if case .digest = part.identity { return nil }
             return changed("another place answers for it")
         }
         if let tag = part.validators.entityTag {

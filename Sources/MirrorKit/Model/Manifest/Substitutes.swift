@@ -24,6 +24,21 @@ struct Substitutes: Sendable {
         }
     }
 
+    /// The URL that a rewrite has sent to the place that answered. Returns nil if none has.
+    ///
+    /// - Parameter place: the URL that answered, without its query.
+    func original(of place: String, asked url: SourceURL) -> SourceURL? {
+        for rule in rewrites {
+            guard let asked = rule.place(of: url), place.hasPrefix(rule.to.withoutSecrets) else {
+                continue
+            }
+            if asked.withoutSecrets == place { return url }
+            let rest = String(place.dropFirst(rule.to.withoutSecrets.count))
+            return SourceURL(rule.from.authority, pathAndQuery: rule.from.path + rest)
+        }
+        return nil
+    }
+
     var isEmpty: Bool { stores.isEmpty && rewrites.isEmpty }
 }
 

@@ -226,7 +226,8 @@ extension SourceChoice {
         let own = states.filter { $0.source.substitute == nil }
         let errors = (own.isEmpty ? states : own).compactMap { $0.ending ?? $0.lastFailure }
         var error =
-            errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch } ?? last
+            errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch }
+            ?? (own.count == states.count ? last : errors.last ?? last)
         error.attempts = attempts
         error.tried = tried.reduce(into: [Int]()) { if !$0.contains($1) { $0.append($1) } }
             .filter { states[$0].ending?.status.map(isAbsent(at: $0)) != true }

@@ -46,7 +46,7 @@ struct TransferRequests: ~Copyable, Sendable {
     }
 
     /// Uncounts the last request, because it was not made.
-    mutating func takeBack() { count -= 1 }
+    mutating func takeBack() { if plan.url.scheme != .file { count -= 1 } }
 
     /// Chooses the protocol of a request that asks for `missing` bytes.
     ///
@@ -109,7 +109,11 @@ struct TransferRequests: ~Copyable, Sendable {
             if isGuarded && part.identity != .anonymous || isPinned && !bypassesCaches {
                 plan.offset = part.length
                 plan.end = gapEnd
-                if isGuarded { plan.ifRange = part.validators.strong }
+                // A pin vouches for the bytes of places that have validators of their own.
+                let isOfPlace =
+                    !isPinned || plan.relatives.isEmpty
+                    || first.answeredBy == redirection.url.withoutSecrets
+                if isGuarded, isOfPlace { plan.ifRange = part.validators.strong }
             }
         }
         if !asksPlainly, let local = file.local, let provenance = local.provenance,
