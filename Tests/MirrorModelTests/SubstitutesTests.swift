@@ -105,7 +105,7 @@ import Testing
 
     private static func machine() throws -> TransferMachine {
         var store = try TransferMachineTests.source("store")
-        store.substitute = Substitute(place: "https://store.example")
+        store.place = "https://store.example"
         let pin = try #require(TransferMachineTests.right)
         return TransferMachine(
             target: try Target("Caches/f"), sources: [store, try TransferMachineTests.source("a")],

@@ -203,7 +203,7 @@ struct ExportChoice {
         try store.settle()
         let index = view.index
         for manifest in manifests {
-            _ = try store.add(manifest) { resource in
+            try store.add(manifest) { resource in
                 guard let record = try index?.record(for: resource.target) else { return resource }
                 let keys = resource.sources.map { SourceKey($0.url) }
                 let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true

@@ -107,16 +107,7 @@ final class ManifestFetch: Sendable {
             let address = signer.place.document(url)
             return [PreparedSource(url: address, key: key, headers: headers, signer: signer)]
         }
-        let places = substitutes.places(of: url)
-        let all = places.map(\.url.withoutSecrets) + [url.withoutSecrets]
-        let rewritten = places.map { place, address in
-            PreparedSource(
-                url: address, key: key, headers: headers, substitute: place,
-                relatives: all.filter { $0 != address.withoutSecrets })
-        }
-        let relatives = Array(all.dropLast())
-        return rewritten
-            + [PreparedSource(url: url, key: key, headers: headers, relatives: relatives)]
+        return substitutes.sources(of: url) { _ in headers }
     }
 
     private static var interrupted: MirrorError {

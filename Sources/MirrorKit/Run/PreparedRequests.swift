@@ -92,7 +92,7 @@ struct PreparedRequests: Sendable {
                     guard let url = store.url else { continue }
                     let source = Source(url: Store.address(of: sha256, below: url))
                     sources.append(
-                        prepared(source, substitute: Substitute(place: store.place)))
+                        prepared(source, place: store.place))
                 }
             }
             for source in resource.sources { sources += rewritten(source) }
@@ -104,24 +104,19 @@ struct PreparedRequests: Sendable {
 
     /// A source behind the places at which rewrites ask for it first.
     private func rewritten(_ source: Source) -> [PreparedSource] {
-        let places = substitutes.places(of: source.url)
-        if places.isEmpty { return [prepared(source)] }
-        let all = places.map(\.url.withoutSecrets) + [source.url.withoutSecrets]
-        let rewritten = places.map { place, url in
-            PreparedSource(
-                url: url, key: SourceKey(source.url), headers: headers(of: Source(url: url)),
-                substitute: place, relatives: all.filter { $0 != url.withoutSecrets })
+        guard source.url.scheme != .s3 else { return [prepared(source)] }
+        return substitutes.sources(of: source.url) { url in
+            headers(of: url == source.url ? source : Source(url: url))
         }
-        return rewritten + [prepared(source, relatives: Array(all.dropLast()))]
     }
 
     private func prepared(
-        _ source: Source, substitute: Substitute? = nil, relatives: [String] = []
+        _ source: Source, place: String? = nil
     ) -> PreparedSource {
         let signer = source.url.scheme == .s3 ? signer : nil
         return PreparedSource(
             url: signer?.place.address(of: source.url) ?? source.url, key: SourceKey(source.url),
-            headers: headers(of: source), substitute: substitute, relatives: relatives,
+            headers: headers(of: source), place: place,
             signer: signer)
     }
 

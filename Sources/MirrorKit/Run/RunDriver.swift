@@ -125,15 +125,17 @@ final class RunDriver: @unchecked Sendable {
             let isLate = execution.options.deadline.map {
                 moment.elapsed >= $0.wholeSeconds * 1000
             }
-            if machine.isEnding || isLate == true
-                || execution.mailbox.take().contains(where: \.endsRun)
-            {
+            let messages = execution.mailbox.take()
+            // A message may be about files that are locked for this run, and must be unlocked.
+            for message in messages { take(message) }
+            if machine.isEnding || isLate == true || messages.contains(where: \.endsRun) {
                 push.cancel()
                 break
             }
             usleep(10_000)
-            execution.meter?.add(files: left - push.left)
-            left = push.left
+            let now = push.left
+            execution.meter?.add(files: left - now)
+            left = now
         }
         (pushed, unpushed) = push.finish()
         execution.meter?.end()

@@ -102,7 +102,7 @@ final class StoreExport {
     /// Without secrets: user names in URLs and headers with values of their own are left out.
     func add(
         _ manifest: Manifest, describedBy known: (Resource) throws -> Resource
-    ) throws -> String {
+    ) throws {
         do throws(Errno) { _ = try root.makeFolder("manifests") } catch { throw MirrorError(error) }
         var described = manifest
         described.resources = ResourceTable([])
@@ -114,7 +114,6 @@ final class StoreExport {
             try ManifestWriter(.json, label: manifest.label ?? manifest.owner)
                 .write(described, to: sink)
         }
-        return place
     }
 
     /// The name of a manifest's file: its owner, without bytes that a path gives a meaning to.

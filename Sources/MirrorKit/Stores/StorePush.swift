@@ -53,7 +53,7 @@ final class StorePush: Sendable {
         guard let sha256 = done.sha256 else { return }
         let name = Store.address(of: sha256, below: url)
         let address = signer?.place.address(of: name) ?? name
-        if done.source == address.description || state.withLock({ $0.stopped }) != nil { return }
+        if done.source == address.description { return }
         state.withLock { $0.waiting += 1 }
         let target = done.target
         if !pool.submit({ self.push(target, sha256, to: address) }) {
@@ -86,7 +86,9 @@ final class StorePush: Sendable {
 
     private func push(_ target: Target, _ sha256: Digest, to address: SourceURL) {
         defer { state.withLock { $0.waiting -= 1 } }
-        if cancellation.isSet || state.withLock({ $0.stopped }) != nil { return }
+        if cancellation.isSet || state.withLock({ $0.stopped }) != nil {
+            return state.withLock { $0.failed += 1 }
+        }
         let handle = state.withLock { $0.idle.popLast() } ?? PushHandle()
         defer { state.withLock { $0.idle.append(handle) } }
         do {
@@ -100,7 +102,7 @@ final class StorePush: Sendable {
                 let size = (try? file.status(path: target.path)).flatMap({
                     $0.isFile ? $0.stamp.size : nil
                 })
-            else { return }
+            else { throw PushError.changed }
             // libcurl asks for no byte of an empty body, so nothing else would notice the change.
             if size == 0, sha256 != ByteHasher.digest(.sha256, of: []) { throw PushError.changed }
             let answer = try handle.put(
@@ -111,7 +113,7 @@ final class StorePush: Sendable {
             }
             note(isNew: true)
         } catch {
-            if cancellation.isSet { return }
+            if cancellation.isSet { return state.withLock { $0.failed += 1 } }
             note(failure: "\(target): \((error as? PushError)?.cause ?? "\(error)")")
         }
     }

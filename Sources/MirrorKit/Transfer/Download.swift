@@ -117,11 +117,8 @@ final class Download: @unchecked Sendable {
         local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
     }
 
-    /// The place of the request that is under way or comes next, if it is in front of the sources.
-    var place: String? { plan.flatMap { sources[$0.source].substitute?.place } }
-
-    /// Whether the next request goes to a place in front of the sources.
-    var isAtSubstitute: Bool { sources[plan?.source ?? 0].substitute != nil }
+    /// The store or cache of the request that is under way or comes next, in front of the sources.
+    var place: String? { sources[plan?.source ?? 0].place }
 
     /// The host of the next request.
     var nextHost: Host { Host(plan?.url ?? sources[0].url) }
@@ -203,8 +200,8 @@ struct PreparedSource: Sendable {
     let headers: [(name: String, value: String)]
     /// Whether one of the headers is User-Agent.
     let namesUserAgent: Bool
-    /// The place that it is, if the user put it in front of the others.
-    let substitute: Substitute?
+    /// The store or cache that it is at, if the user put it in front of the others.
+    let place: String?
     /// The other places that a rewrite makes stand for the same URL, without queries.
     let relatives: [String]
     /// Signs the requests, if the source is an object in a bucket of S3.
@@ -213,12 +210,12 @@ struct PreparedSource: Sendable {
     /// Makes a source with its header values.
     init(
         url: SourceURL, key: SourceKey, headers: [(name: String, value: String)],
-        substitute: Substitute? = nil, relatives: [String] = [], signer: S3Signer? = nil
+        place: String? = nil, relatives: [String] = [], signer: S3Signer? = nil
     ) {
         self.url = url
         self.key = key
         self.headers = headers
-        self.substitute = substitute
+        self.place = place
         self.relatives = relatives
         self.signer = signer
         namesUserAgent = headers.contains { $0.name.lowercased() == "user-agent" }
@@ -227,9 +224,29 @@ struct PreparedSource: Sendable {
 
 extension PreparedSource {
     /// A file of a folder store.
-    init(_ file: (url: SourceURL, substitute: Substitute)) {
+    init(_ file: (url: SourceURL, place: String)) {
         self.init(
-            url: file.url, key: SourceKey(file.url), headers: [], substitute: file.substitute)
+            url: file.url, key: SourceKey(file.url), headers: [], place: file.place)
+    }
+}
+
+extension Substitutes {
+    /// A source behind the places at which rewrites ask for its URL first.
+    ///
+    /// - Parameters:
+    ///   - url: the source's own URL. All places are remembered by its key.
+    ///   - headers: returns the headers for a URL.
+    func sources(
+        of url: SourceURL, headers: (SourceURL) -> [(name: String, value: String)]
+    ) -> [PreparedSource] {
+        var all: [(place: String?, url: SourceURL)] = places(of: url).map { ($0.place, $0.url) }
+        all.append((nil, url))
+        return all.map { place, address in
+            PreparedSource(
+                url: address, key: SourceKey(url), headers: headers(address), place: place,
+                relatives: all.lazy.map(\.url.withoutSecrets)
+                    .filter { $0 != address.withoutSecrets })
+        }
     }
 }
 
@@ -283,7 +300,7 @@ final class TransferRegister {
         dispatcher.add(
             id, priority: download.priority, host: download.nextHost,
             hasOthers: !isPatient && download.sources.count > 1,
-            isBrief: download.isBrief, isProbe: download.isAtSubstitute)
+            isBrief: download.isBrief, isProbe: download.place != nil)
     }
 
     /// Returns the next download that has got a place. Returns nil if no download can start.

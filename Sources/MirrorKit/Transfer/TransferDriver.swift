@@ -221,7 +221,7 @@ struct FailedPlaces {
     /// Removes the sources at places that are down, unless none would be left.
     func leaveOutDown(of sources: inout [PreparedSource]) {
         if down.isEmpty { return }
-        let others = sources.filter { !($0.substitute.map { down.contains($0.place) } ?? false) }
+        let others = sources.filter { !($0.place.map(down.contains) ?? false) }
         if !others.isEmpty { sources = others }
     }
 }

@@ -264,7 +264,7 @@ extension TransferEngine {
         case .headers(let headers):
             let old = download.sources[source]
             download.sources[source] = PreparedSource(
-                url: old.url, key: old.key, headers: headers, substitute: old.substitute,
+                url: old.url, key: old.key, headers: headers, place: old.place,
                 relatives: old.relatives, signer: old.signer)
             reason = nil
         case .none(let why): reason = why
@@ -351,7 +351,7 @@ extension TransferEngine {
                     url: $0.url, key: $0.key,
                     mayRenewCredentials: download.renew != nil || $0.signer?.keys != nil,
                     isSigned: $0.signer?.keys != nil,
-                    substitute: $0.substitute, relatives: $0.relatives)
+                    place: $0.place, relatives: $0.relatives)
             },
             isPost: download.postBody != nil, expectation: download.expectation,
             local: download.local, part: part, policy: policy, jitter: surroundings.jitter)

@@ -54,9 +54,6 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         if !output.json, !output.quiet, let note = storage.note(about: plan) {
             Console.error.line("mirror: note: \(note)")
         }
-        if !output.json {
-            for warning in plan.warnings { Console.error.line("mirror: warning: \(warning)") }
-        }
         plan.show(output, try await PermissionStatus(of: when.permission, in: session))
         if !output.json, !output.quiet { plan.showPaused(try session.pausedTargets()) }
         if exitCode, !plan.treeMatches { throw ExitCode(2) }
@@ -69,6 +66,7 @@ extension Plan {
     /// The output also says whether the transfers may run now.
     func show(_ options: any OutputChoices, _ permission: PermissionStatus? = nil) {
         if options.json { return write(permission) { Console.output.write(bytes: $0) } }
+        for warning in warnings { Console.error.line("mirror: warning: \(warning)") }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: now)
         var lines = LineBuffer()

@@ -114,8 +114,10 @@ struct CandidateSource: Sendable, Hashable {
     var mayRenewCredentials = false
     /// Whether requests to the source are signed, so that a 400 or 403 may be about the keys.
     var isSigned = false
-    /// The place that the source is, if the user put it in front of the others.
-    var substitute: Substitute?
+    /// The store or cache that the source is at, if the user put it in front of the others.
+    ///
+    /// The sources at one place share a fate: if it is down, none is asked any more in the run.
+    var place: String?
     /// The other places that a rewrite makes stand for the same URL, without queries.
     var relatives: [String] = []
 }

@@ -18,9 +18,9 @@ struct Substitutes: Sendable {
     }
 
     /// The places at which rewrites ask for a URL first, in their order.
-    func places(of url: SourceURL) -> [(place: Substitute, url: SourceURL)] {
+    func places(of url: SourceURL) -> [(place: String, url: SourceURL)] {
         rewrites.compactMap { rule in
-            rule.place(of: url).map { (Substitute(place: rule.to.description), $0) }
+            rule.place(of: url).map { (rule.to.description, $0) }
         }
     }
 
@@ -137,13 +137,6 @@ struct Rewrite: Sendable, Hashable {
         let rest = String(decoding: text.dropFirst(start.count), as: UTF8.self)
         return SourceURL(to.authority, pathAndQuery: to.path + rest)
     }
-}
-
-/// A place that the user put in front of a resource's own sources: a store or a rewrite.
-struct Substitute: Sendable, Hashable {
-    /// The place for people. Its sources share a fate: if the place is down, none of them is asked
-    /// any more in the run.
-    let place: String
 }
 
 extension StatusCode {

@@ -23,19 +23,19 @@ struct StoreContents: Sendable {
 
 extension Plan {
     /// The files of folder stores that have a step's bytes, in the order of the stores.
-    func storedFiles(of step: Step) -> [(url: SourceURL, substitute: Substitute)] {
+    func storedFiles(of step: Step) -> [(url: SourceURL, place: String)] {
         if stores.isEmpty { return [] }
         guard let position = steps.position(of: step.target), let sha256 = sha256(at: position)
         else { return [] }
         return stores.compactMap { store in
             store.file(of: sha256, at: position).map {
-                ($0, Substitute(place: store.place))
+                ($0, store.place)
             }
         }
     }
 
     /// The folder store that has a step's bytes, for people. Returns nil if none has them.
-    package func store(of step: Step) -> String? { storedFiles(of: step).first?.substitute.place }
+    package func store(of step: Step) -> String? { storedFiles(of: step).first?.place }
 
     /// The declared sha256 of a step that sends a request. Returns nil if it has none.
     func sha256(at position: Int) -> Digest? {

@@ -72,13 +72,13 @@ struct SourceChoice: ~Copyable, Sendable {
     }
 
     /// The place that the current source is, if the user put it in front of the others.
-    var substitute: Substitute? { states[current].source.substitute }
+    var place: String? { states[current].source.place }
 
     /// Whether the current source is the only one of the manifest's.
     var isOnly: Bool {
-        substitute == nil
+        place == nil
             && !states.indices.contains {
-                $0 != current && states[$0].source.substitute == nil
+                $0 != current && states[$0].source.place == nil
             }
     }
 
@@ -86,10 +86,10 @@ struct SourceChoice: ~Copyable, Sendable {
     ///
     /// A place in front of the others is there to spare them, so it shares its work with no source.
     var othersThatGiveRanges: [Int] {
-        if substitute != nil { return [] }
+        if place != nil { return [] }
         return states.indices.filter {
             $0 != current && givesRanges($0) && states[$0].source.url.scheme != .file
-                && states[$0].source.substitute == nil
+                && states[$0].source.place == nil
         }
     }
 
@@ -196,8 +196,8 @@ extension SourceChoice {
 extension SourceChoice {
     /// Returns whether a status of a source says that a place in front of it lacks the file.
     private func isAbsent(at position: Int) -> (Int) -> Bool {
-        let isSubstitute = states[position].source.substitute != nil
-        return { isSubstitute && StatusCode.meansAbsent($0) }
+        let isPlace = states[position].source.place != nil
+        return { isPlace && StatusCode.meansAbsent($0) }
     }
 
     /// Returns the error of a refusal by the current source, without advice.
@@ -223,7 +223,7 @@ extension SourceChoice {
     /// It is the first error that may heal, otherwise the first wrong digest, otherwise `last`.
     func finalError(_ last: MirrorError, attempts: Int) -> MirrorError {
         // A place in front of the sources says nothing about them.
-        let own = states.filter { $0.source.substitute == nil }
+        let own = states.filter { $0.source.place == nil }
         let errors = (own.isEmpty ? states : own).compactMap { $0.ending ?? $0.lastFailure }
         var error =
             errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch }
@@ -239,7 +239,7 @@ extension SourceChoice {
     /// Returns the advice that follows the error. It holds for every program, so it is no `Remedy`.
     private func nextStep(_ error: MirrorError) -> String {
         let asked = Set(tried)
-        let count = asked.count { states[$0].source.substitute == nil }
+        let count = asked.count { states[$0].source.place == nil }
         if count == 0, !asked.isEmpty { return " No other source was asked." }
         let scope = count > 1 ? " None of \(count) sources gave the file." : ""
         if error.isRetryable { return scope + " Run again later." }

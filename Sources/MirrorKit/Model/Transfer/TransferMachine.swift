@@ -240,7 +240,7 @@ extension TransferMachine {
         // A single bad connection of several, even to one source, may be to blame.
         let isBlameless =
             (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
-            && sources.substitute == nil
+            && sources.place == nil
         let source = sources.current
         if !isBlameless || part?.isOfOneGo == true {
             sources.states[source].wrongBodies += 1
@@ -303,13 +303,13 @@ extension TransferMachine {
         if let check = checkOfAll(length: length) { return check }
         let refusal = ResponseError(failure)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
-        if !hasProgressed, sources.substitute != nil { return end(refusal, isRetryable: true) }
+        if !hasProgressed, sources.place != nil { return end(refusal, isRetryable: true) }
         guard !file.isPost || !failure.wasSent else {
             return end(refusal, isRetryable: true)
         }
         if let action = failForWaste(refusal) { return action }
         // Another source would have to begin again, and this one has just brought bytes.
-        let stays = hasProgressed && (continuesOnlyHere || sources.substitute != nil)
+        let stays = hasProgressed && (continuesOnlyHere || sources.place != nil)
         // The line worked until the connection broke, so a wait has no purpose.
         let isAtOnce =
             hasProgressed && (stays || failure.code == .connectionLost)

@@ -191,7 +191,7 @@ extension TransferMachine {
         _ refusal: ResponseError, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
         // A place in front of the sources is worth no wait, unless it has just brought bytes.
-        if sources.substitute != nil, !isAtOnce {
+        if sources.place != nil, !isAtOnce {
             return end(refusal, isRetryable: true)
         }
         var action: TransferAction
@@ -213,7 +213,7 @@ extension TransferMachine {
         _ refusal: ResponseError, isRetryable: Bool? = nil, dropsPart: Bool = false
     ) -> TransferAction {
         let error = failure(refusal, isRetryable: isRetryable)
-        let (place, isAbsent) = (sources.substitute?.place, lacks(refusal))
+        let (place, isAbsent) = (sources.place, lacks(refusal))
         sources.end(with: error)
         if dropsPart { bytes.drop() }
         var action = file.isPost ? fail(with: error) : moveOn(from: error)
@@ -233,7 +233,7 @@ extension TransferMachine {
 
     /// Whether a place in front of the sources says that it does not have the file.
     func lacks(_ refusal: ResponseError) -> Bool {
-        sources.substitute != nil && refusal.status.map(StatusCode.meansAbsent) == true
+        sources.place != nil && refusal.status.map(StatusCode.meansAbsent) == true
     }
 
     /// Moves to the source that is asked next, at once or after a wait. Fails if there is none.
