@@ -89,7 +89,7 @@ struct ExportChoice {
         self.manifests = manifests
         self.view = view
         self.isCancelled = isCancelled
-        let wanted = try Wanted(manifests, options: options, index: view.index)
+        let wanted = try Wanted(manifests, options: options, of: view.shard, index: view.index)
         try wanted.refuseUnknownNames(options)
         var names: [String: Digest] = [:]
         for entry in wanted.entries {

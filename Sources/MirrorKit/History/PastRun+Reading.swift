@@ -19,6 +19,7 @@ extension Summary {
         exit = Int32(truncatingIfNeeded: tree["exit"]?.int ?? 0)
         error = tree["error"].flatMap(MirrorError.init)
         root = tree["root"]?.string ?? ""
+        shard = tree["shard"]?.string
         resources = number("resources")
         for outcome in Outcome.allCases { self[outcome] = number(outcome.summaryKey) }
         failedOptional = number("failedOptional")
@@ -30,6 +31,7 @@ extension Summary {
         bytesReused = tree["bytesReused"]?.int ?? 0
         partBytes = tree["partBytes"]?.int ?? 0
         requests = number("requests")
+        (pushed, unpushed) = (number("pushed"), number("unpushed"))
         seconds = tree["seconds"]?.double ?? 0
     }
 }

@@ -42,35 +42,43 @@ package struct RunHistory: Sendable {
 
     /// The files that the newest completed run failed to fetch, had no room for, or left stale.
     ///
-    /// The log of that run supplies the names, as far as it has them. Throws `MirrorError` with
-    /// `inputOutput` or `indexNewer`.
+    /// If that run was one shard's, the newest runs of the other shards count too. Their logs supply
+    /// the names, as far as they have them. Throws `MirrorError` with `inputOutput` or `indexNewer`.
     ///
     /// - Parameter runs: the last runs, the newest first.
     package func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
-        guard let run = RunHistory.troubled(among: runs) else { return [:] }
+        let troubled = RunHistory.troubled(among: runs)
+        if troubled.isEmpty { return [:] }
         let marks = RunHistory.troubling.map { Array("\"outcome\":\"\($0.rawValue)\"".utf8) }
         return try await engine.look { view in
             var troubles: [Target: Outcome] = [:]
             guard let root = view.root else { return troubles }
-            RunLog.forEachLine(of: run.id, in: root) { line in
+            let read = { (line: ArraySlice<UInt8>) in
                 // Most lines of a long log are about files that arrived, so they are not parsed.
                 guard marks.contains(where: line.holds),
                     let decision = PastDecision(line: Array(line))
                 else { return }
                 troubles[decision.target] = decision.outcome
             }
+            for run in troubled { RunLog.forEachLine(of: run.id, in: root, read) }
             return troubles
         }
     }
 
     private static let troubling = [Outcome.failed, .noRoom, .stale]
 
-    /// The newest completed run, if it has such files. Returns nil otherwise.
-    private static func troubled(among runs: [PastRun]) -> PastRun? {
-        guard let run = runs.lastEnded,
-            troubling.contains(where: { run.summary?[$0] ?? 0 > 0 })
-        else { return nil }
-        return run
+    /// The newest completed run, or that of each shard, as far as they have such files.
+    private static func troubled(among runs: [PastRun]) -> [PastRun] {
+        guard let newest = runs.lastEnded else { return [] }
+        let count = newest.summary?.shard.flatMap { try? Shard($0) }?.count
+        var shards: Set<String?> = []
+        return runs.filter { run in
+            guard let summary = run.summary, !run.onlyRemoved,
+                summary.shard.flatMap({ try? Shard($0) })?.count == count,
+                shards.insert(summary.shard).inserted
+            else { return false }
+            return troubling.contains { summary[$0] > 0 }
+        }
     }
 }
 

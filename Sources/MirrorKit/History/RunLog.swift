@@ -28,12 +28,13 @@ struct RunLog: ~Copyable {
         name = run + ".jsonl"
     }
 
-    /// Removes the logs of all runs but the latest `mostRuns`.
+    /// Removes the logs of all runs but the latest `mostRuns` of each shard.
     mutating func close() {
         guard file != nil else { return }
         let names = (try? RunLog.names(in: root)) ?? []
         guard let folder = try? root.openFolder(RunLog.folder) else { return }
-        for name in names.dropLast(RunLog.mostRuns) { unlinkat(folder.number, name, 0) }
+        let most = RunLog.mostRuns * root.shard.count
+        for name in names.dropLast(most) { unlinkat(folder.number, name, 0) }
     }
 
     /// Adds lines, which include their line breaks.

@@ -134,6 +134,26 @@ struct Database: ~Copyable, @unchecked Sendable {
     /// A number that changes with each commit of another connection.
     mutating func changeCount() throws(IndexError) -> Int64 { try number("PRAGMA data_version") }
 
+    /// Makes a function that SQL of this connection can call with a text and a truth value
+    /// (sqlite3_create_function_v2).
+    func define(
+        _ name: String, _ body: @escaping (UnsafeBufferPointer<UInt8>, Bool) -> Bool
+    ) throws(IndexError) {
+        try check(
+            sqlite3_create_function_v2(
+                handle, name, 2, SQLITE_UTF8, Unmanaged.passRetained(SQLFunction(body)).toOpaque(),
+                { context, _, values in
+                    guard let values, let own = sqlite3_user_data(context) else { return }
+                    let function = Unmanaged<SQLFunction>.fromOpaque(own).takeUnretainedValue()
+                    let text = UnsafeBufferPointer(
+                        start: sqlite3_value_text(values[0]),
+                        count: Int(sqlite3_value_bytes(values[0])))
+                    let result = function.body(text, sqlite3_value_int(values[1]) != 0)
+                    sqlite3_result_int(context, result ? 1 : 0)
+                }, nil, nil,
+                { own in own.map { Unmanaged<SQLFunction>.fromOpaque($0).release() } }))
+    }
+
     /// Binds the values of a statement; `step` then visits its rows.
     ///
     /// The statement lives as long as the connection.
@@ -195,10 +215,16 @@ struct Database: ~Copyable, @unchecked Sendable {
             return .unflushed(
                 Errno(
                     number: number == 0 ? EIO : number, call: "fdatasync",
-                    path: ".mirror/" + IndexFile.name))
+                    path: IndexFile.name))
         }
         return IndexError(code: code, words: String(cString: sqlite3_errmsg(handle)))
     }
+}
+
+/// A closure as a function of SQL; the connection keeps it.
+private final class SQLFunction {
+    let body: (UnsafeBufferPointer<UInt8>, Bool) -> Bool
+    init(_ body: @escaping (UnsafeBufferPointer<UInt8>, Bool) -> Bool) { self.body = body }
 }
 
 /// Puts values into a statement's parameters, one after another. SQLite copies text and bytes.

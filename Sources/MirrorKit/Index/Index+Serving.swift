@@ -8,24 +8,25 @@ extension Index {
 
     /// What the index knows of a target's file. Returns nil if the target has no row.
     func servedFile(at target: Target) throws(MirrorError) -> ServedFile? {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.first("SELECT \(Index.servedColumns) FROM files WHERE path = ?") {
+        try each { (database: inout Database, counts) throws(IndexError) in
+            guard counts(target) else { return nil }
+            return try database.first("SELECT \(Index.servedColumns) FROM files WHERE path = ?") {
                 $0.add(target.path)
-            } read: { (row: inout Row) throws(IndexError) in
+            } read: { (row: inout Row) throws(IndexError) -> ServedFile in
                 try row.servedFile()
             }
-        }
+        }.lazy.compactMap(\.self).first
     }
 
     /// The versions that unfinished promotions give a target; each may be in place already.
     func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
-        try reading { (database: inout Database) throws(IndexError) in
+        try each { (database: inout Database, _) throws(IndexError) in
             try database.all("SELECT \(Index.servedColumns) FROM intents WHERE path = ?") {
                 $0.add(target.path)
             } read: { (row: inout Row) throws(IndexError) in
                 try row.servedFile()
             }
-        }
+        }.flatMap(\.self)
     }
 
     /// The files with a digest whose paths are in a range: from `from` up to, not including, `to`.
@@ -34,7 +35,7 @@ extension Index {
     func servedFiles(
         with sha256: Digest, in ranges: [(from: String, to: String?)]
     ) throws(MirrorError) -> [ServedFile] {
-        try reading { (database: inout Database) throws(IndexError) in
+        let found = try each { (database: inout Database, counts) throws(IndexError) in
             var files: [ServedFile] = []
             for range in ranges where files.count < Index.mostCopies {
                 let end = range.to == nil ? "" : " AND path < ?"
@@ -52,8 +53,9 @@ extension Index {
                     try row.servedFile()
                 }
             }
-            return files
+            return files.filter { counts($0.target) }
         }
+        return Array(found.joined().prefix(Index.mostCopies))
     }
 
     /// The next files under a folder in the order of their paths' bytes, at most `most`.
@@ -71,6 +73,10 @@ extension Index {
         let sql = """
             SELECT \(Index.servedColumns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?
             """
+        if !members.isEmpty {
+            return try servedFiles(
+                beneath: folder, joinedFrom: start, isIncluded: isIncluded, most: most)
+        }
         return try reading { (database: inout Database) throws(IndexError) in
             try database.all(sql) {
                 $0.add(start)
@@ -80,6 +86,24 @@ extension Index {
                 try row.servedFile()
             }
         }
+    }
+
+    /// The same files of the indexes that this one joins.
+    private func servedFiles(
+        beneath folder: String, joinedFrom start: String, isIncluded: Bool, most: Int64
+    ) throws(MirrorError) -> [ServedFile] {
+        var cursor = try projectionCursor(from: start)
+        var files: [ServedFile] = []
+        while files.count < most, try cursor.next() {
+            let record = try cursor.wholeRecord()
+            guard record.target.path.utf8.starts(with: folder.utf8) else { break }
+            if !isIncluded, record.target.path == start { continue }
+            files.append(
+                ServedFile(
+                    target: record.target, stamp: record.stamp, sha256: record.sha256,
+                    mediaType: record.mediaType))
+        }
+        return files
     }
 }
 

@@ -16,6 +16,9 @@ final class Index: Sendable {
     private let readsBesideCommits: Bool
     /// The connection that runs read with. `nil` until a run first reads.
     private let runsConnection = Mutex<Database?>(nil)
+    /// The indexes that this one joins for reading, when processes share the work of a root.
+    /// Empty for an index of its own.
+    let members: [Member]
     private let damage: IndexDamage
     private let isWriter: Bool
     private let isClosed = Atomic<Bool>(false)
@@ -42,8 +45,36 @@ final class Index: Sendable {
         self.location = location
         self.connection = Mutex(connection)
         self.isWriter = isWriter
+        members = []
         damage = IndexDamage(markedBeside: isWriter ? location?.file : nil)
         if let location { location.file.noteOpened() }
+    }
+
+    /// Joins indexes for reading.
+    init(joining members: [Member]) throws(IndexError) {
+        self.members = members
+        readsBesideCommits = false
+        notice = nil
+        location = nil
+        connection = Mutex(try Database(":memory:", flags: SQLITE_OPEN_READWRITE))
+        isWriter = false
+        damage = IndexDamage(markedBeside: nil)
+    }
+
+    /// An index that another one joins.
+    struct Member {
+        let index: Index
+        let folder: IndexFolder
+        /// The shard that reads.
+        let reader: Shard
+        /// The targets whose names servers chose.
+        let namedByServers: Set<[UInt8]>
+
+        /// Whether rows for a path count in this index.
+        func counts(_ path: some Collection<UInt8>) -> Bool {
+            let isNamed = !namedByServers.isEmpty && namedByServers.contains(Array(path))
+            return folder.counts(path, for: reader, isNamedByServer: isNamed)
+        }
     }
 
     deinit {
@@ -51,10 +82,15 @@ final class Index: Sendable {
     }
 
     /// Whether this index shows what other processes write.
-    var isLive: Bool { location?.isLive ?? false }
+    var isLive: Bool {
+        members.isEmpty ? location?.isLive ?? false : members.allSatisfy(\.index.isLive)
+    }
+
+    /// The path of the index's folder below the root.
+    var place: String { location?.file.place ?? Shard.whole.folder }
 
     /// Whether a read of the index showed damage, certain or not.
-    var hasSeenDamage: Bool { damage.isSeen }
+    var hasSeenDamage: Bool { damage.isSeen || members.contains(where: \.index.hasSeenDamage) }
 
     /// Reads with the connection that writes, so the closure sees all that was written.
     ///
@@ -79,7 +115,7 @@ final class Index: Sendable {
         guard readsBesideCommits, let location, !isClosed.load(ordering: .acquiring) else {
             return try reading(body)
         }
-        let value = try indexed { () throws(IndexError) in
+        let value = try indexed(in: place) { () throws(IndexError) in
             try damage.refuseReadingIfLost()
             return try runsConnection.withLock { connection throws(IndexError) -> Value? in
                 var database: Database
@@ -160,7 +196,7 @@ final class Index: Sendable {
         guard let location, !isLogNamed.exchange(true, ordering: .acquiringAndReleasing) else {
             return
         }
-        do throws(Errno) { try location.file.folder.flush(path: ".mirror") } catch {
+        do throws(Errno) { try location.file.folder.flush(path: location.file.place) } catch {
             throw .unflushed(error)
         }
     }
@@ -169,12 +205,41 @@ final class Index: Sendable {
     private func cursor(
         _ sql: String = ProjectionCursor.rows, from start: String
     ) throws(MirrorError) -> ProjectionCursor {
+        if members.isEmpty { return ProjectionCursor([try walk(sql, from: start)]) }
+        return ProjectionCursor(
+            try members.map { member throws(MirrorError) in
+                let walk = try member.index.walk(sql, from: start)
+                walk.counts = { member.counts($0) }
+                return walk
+            })
+    }
+
+    private func walk(_ sql: String, from start: String) throws(MirrorError) -> RowWalk {
         do throws(IndexError) {
             try damage.refuseReadingIfLost()
-            return try ProjectionCursor(try location?.connect(), sql, from: start) {
-                _ = self.damage.noted($0)
+            return try RowWalk(try location?.connect(), sql, from: start) {
+                self.damage.noted($0).mirrorError(in: self.place)
             }
-        } catch { throw damage.noted(error).mirrorError }
+        } catch { throw damage.noted(error).mirrorError(in: place) }
+    }
+
+    /// Reads the index, or each of the indexes that it joins. The closure also gets a function that
+    /// says whether the rows of a target count there.
+    func each<Value: Sendable>(
+        _ body: (inout Database, (Target) -> Bool) throws(IndexError) -> Value
+    ) throws(MirrorError) -> [Value] {
+        if members.isEmpty {
+            return [
+                try reading { (database: inout Database) throws(IndexError) in
+                    try body(&database) { _ in true }
+                }
+            ]
+        }
+        return try members.map { member throws(MirrorError) in
+            try member.index.reading { (database: inout Database) throws(IndexError) in
+                try body(&database) { member.counts($0.path.utf8) }
+            }
+        }
     }
 
     /// Copies the log into the database file and removes the log. Later calls of the index fail.
@@ -184,7 +249,8 @@ final class Index: Sendable {
     func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         runsConnection.withLock { $0 = nil }
-        try indexed { () throws(IndexError) in
+        for member in members { try member.index.close() }
+        try indexed(in: place) { () throws(IndexError) in
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { location.file.noteClosed() } }
                 // A flush that failed is not tried again (fsync(2)), and the run must not end well.
@@ -212,16 +278,16 @@ final class Index: Sendable {
 extension Index {
     /// The parts of a target.
     func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.parts(for: target)
-        }
+        try each { (database: inout Database, counts) throws(IndexError) in
+            counts(target) ? try database.parts(for: target) : []
+        }.flatMap(\.self)
     }
 
     /// The record of a target.
     func record(for target: Target) throws(MirrorError) -> IndexRecord? {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
-        }
+        try each { (database: inout Database, counts) throws(IndexError) in
+            counts(target) ? try database.record(for: target) : nil
+        }.lazy.compactMap(\.self).first
     }
 
     /// The records of targets, in the order of the list.
@@ -252,30 +318,27 @@ extension Index {
     func targets(
         beginningWith text: String, limit: Int
     ) throws(MirrorError) -> [Target] {
-        let (known, evicted) = try reading { (database: inout Database) throws(IndexError) in
-            (
-                try database.targets(from: text, limit: limit),
-                try database.evictedFiles()
-            )
+        let found = try each { (database: inout Database, counts) throws(IndexError) in
+            let known = try database.targets(from: text, limit: limit)
+            return (known + (try database.evictedFiles().map(\.target))).filter {
+                $0.path.utf8.starts(with: text.utf8) && counts($0)
+            }
         }
-        let left = evicted.lazy.map(\.target)
-        return Array(
-            Set(known).union(left).filter { $0.path.utf8.starts(with: text.utf8) }.sorted()
-                .prefix(limit))
+        return Array(Set(found.joined()).sorted().prefix(limit))
     }
 
     /// The number of transfers at once that suited each host in earlier runs.
     func learnedLimits() throws(MirrorError) -> [Host: Int] {
-        try reading { (database: inout Database) throws(IndexError) in
+        try each { (database: inout Database, _) throws(IndexError) in
             try database.learnedLimits()
-        }
+        }.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     }
 
     /// The files left out of Caches or tmp for lack of space, in the order of their paths' bytes.
     func evictedFiles() throws(MirrorError) -> [EvictedFile] {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.evictedFiles()
-        }
+        try each { (database: inout Database, counts) throws(IndexError) in
+            try database.evictedFiles().filter { counts($0.target) }
+        }.flatMap(\.self).sorted { $0.target < $1.target }
     }
 
     /// The promotions that are under way or were interrupted.
@@ -285,19 +348,24 @@ extension Index {
     func unfinishedPromotions() throws(MirrorError) -> (
         records: [IndexRecord], folders: [String]
     ) {
-        try reading { (database: inout Database) throws(IndexError) in
+        let all = try each { (database: inout Database, _) throws(IndexError) in
             (
-                try database.intents().map(\.record),
-                try database.journals().compactMap(\.folder)
+                records: try database.intents().map(\.record),
+                folders: try database.journals().compactMap(\.folder)
             )
         }
+        return (all.flatMap(\.records), all.flatMap(\.folders))
     }
 
-    /// The account of the budget. Returns nil if no run has had a budget.
+    /// The account of the budget: that of the latest period. Returns nil if no run has had a budget.
     func budgetAccount() throws(MirrorError) -> BudgetAccount? {
-        try reading { (database: inout Database) throws(IndexError) in
+        let accounts = try each { (database: inout Database, _) throws(IndexError) in
             try database.budgetAccount()
-        }
+        }.compactMap(\.self)
+        guard let start = accounts.map(\.start).max() else { return nil }
+        return accounts.filter { $0.start == start }.reduce(
+            BudgetAccount(start: start, spent: 0)
+        ) { BudgetAccount(start: start, spent: $0.spent.addingSaturated($1.spent)) }
     }
 
     /// Returns a cursor over the rows whose paths are not less than `start`, in the order of their
@@ -313,41 +381,58 @@ extension Index {
 
     /// All parts.
     func allParts() throws(MirrorError) -> [PartRecord] {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.parts()
-        }
+        try each { (database: inout Database, counts) throws(IndexError) in
+            try database.parts().filter { counts($0.target) }
+        }.flatMap(\.self)
     }
 
     /// The target whose name a server chose. Returns nil until a first success has fixed the name.
     func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
-        try readingBesideCommits { (database: inout Database) throws(IndexError) in
-            try database.serverName(of: key)
+        if members.isEmpty {
+            return try readingBesideCommits { (database: inout Database) throws(IndexError) in
+                try database.serverName(of: key)
+            }
         }
+        return try each { (database: inout Database, counts) throws(IndexError) in
+            try database.serverName(of: key).flatMap { counts($0) ? $0 : nil }
+        }.lazy.compactMap(\.self).first
     }
 
-    /// The manifests that this root remembers.
+    /// The manifests that this root remembers, in the order of their names.
+    ///
+    /// If several shards remember one, its last sync counts.
     func manifests() throws(MirrorError) -> [ManifestRecord] {
-        try reading { (database: inout Database) throws(IndexError) in
+        let all = try each { (database: inout Database, _) throws(IndexError) in
             try database.manifests()
         }
+        if all.count == 1 { return all[0] }
+        var latest: [String: ManifestRecord] = [:]
+        for record in all.joined() {
+            let other = latest[record.name]?.syncedAt
+            if let other, other >= record.syncedAt ?? other { continue }
+            latest[record.name] = record
+        }
+        return latest.values.sorted { $0.name < $1.name }
     }
 
     /// The runs that are remembered, the earliest first.
     func runs() throws(MirrorError) -> [RunRecord] {
-        try reading { (database: inout Database) throws(IndexError) in
+        try each { (database: inout Database, _) throws(IndexError) in
             try database.runs()
-        }
+        }.flatMap(\.self).sorted { $0.id < $1.id }
     }
 
     /// A number that changes whenever another process has written to the index.
     func changeCount() throws(MirrorError) -> Int64 {
-        try reading { (database: inout Database) throws(IndexError) in try database.changeCount() }
+        try each { (database: inout Database, _) throws(IndexError) in
+            try database.changeCount()
+        }.reduce(0) { $0 &* 31 &+ $1 }
     }
 
     func reading<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
-        try indexed { () throws(IndexError) in try read(body) }
+        try indexed(in: place) { () throws(IndexError) in try read(body) }
     }
 }
 
@@ -384,9 +469,9 @@ extension Index {
 
     /// The sizes of files that found no room, as servers told them.
     func learnedSizes() throws(MirrorError) -> [(target: Target, size: Int64)] {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.learnedSizes()
-        }
+        try each { (database: inout Database, counts) throws(IndexError) in
+            try database.learnedSizes().filter { counts($0.target) }
+        }.flatMap(\.self)
     }
 
     /// Remembers the sizes of files that found no room, and forgets others.
@@ -475,7 +560,7 @@ extension Index {
     private func writing<Value: Sendable>(
         durably: Bool = false, _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
-        try indexed { () throws(IndexError) in try write(durably: durably, body) }
+        try indexed(in: place) { () throws(IndexError) in try write(durably: durably, body) }
     }
 }
 

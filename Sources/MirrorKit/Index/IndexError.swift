@@ -78,20 +78,23 @@ enum IndexError: Error, Hashable {
     var isFinal: Bool { if case .unflushed = self { true } else { isWithoutLock } }
 
     /// The `MirrorError` that callers of the library get.
-    var mirrorError: MirrorError {
-        switch self {
+    ///
+    /// - Parameter place: the path of the index's folder below the root.
+    func mirrorError(in place: String = Shard.whole.folder) -> MirrorError {
+        let name = place + "/" + IndexFile.name
+        return switch self {
         case .damaged(let words):
             MirrorError(
                 .inputOutput,
                 """
-                .mirror/index.sqlite: the index is damaged (\(words)). Sync a manifest by its path or \
+                \(name): the index is damaged (\(words)). Sync a manifest by its path or \
                 URL: then it is moved aside and rebuilt, and no file of the tree is lost.
                 """)
         case .doubtful(let words):
             MirrorError(
                 .inputOutput,
                 """
-                .mirror/index.sqlite: the index cannot be read, or is damaged (\(words)). Sync a \
+                \(name): the index cannot be read, or is damaged (\(words)). Sync a \
                 manifest by its path or URL: a damaged one is moved aside and rebuilt, and no file of \
                 the tree is lost.
                 """)
@@ -99,7 +102,7 @@ enum IndexError: Error, Hashable {
             MirrorError(
                 .inputOutput,
                 """
-                .mirror/index.sqlite: an earlier mirror made the index, and this one cannot read it. Sync a \
+                \(name): an earlier mirror made the index, and this one cannot read it. Sync a \
                 manifest by its path or URL: then it is moved aside and rebuilt, and no file of the tree is \
                 lost.
                 """)
@@ -107,26 +110,30 @@ enum IndexError: Error, Hashable {
             MirrorError(
                 .indexNewer,
                 """
-                .mirror/index.sqlite: the index has version \(version), this mirror knows up to \
+                \(name): the index has version \(version), this mirror knows up to \
                 \(Schema.version). Use the newer mirror that wrote it.
                 """)
         case .database(let code, let words) where IndexError.full.contains(code):
             MirrorError(
                 .noSpace,
                 """
-                .mirror/index.sqlite: the disk is full (\(words)). Parts were kept; free some space \
+                \(name): the disk is full (\(words)). Parts were kept; free some space \
                 and run again.
                 """)
         case .database(let code, let words):
-            MirrorError(.inputOutput, ".mirror/index.sqlite: \(words) (SQLite code \(code)).")
+            MirrorError(.inputOutput, "\(name): \(words) (SQLite code \(code)).")
         case .file(let error), .unflushed(let error): MirrorError(error)
         }
     }
 }
 
 /// Runs a call of the index; throws its `IndexError` as a `MirrorError`.
-func indexed<Value>(_ body: () throws(IndexError) -> Value) throws(MirrorError) -> Value {
-    do throws(IndexError) { return try body() } catch { throw error.mirrorError }
+///
+/// - Parameter place: the path of the index's folder below the root.
+func indexed<Value>(
+    in place: String, _ body: () throws(IndexError) -> Value
+) throws(MirrorError) -> Value {
+    do throws(IndexError) { return try body() } catch { throw error.mirrorError(in: place) }
 }
 
 /// Remembers the errors of an index that matter later.

@@ -3,7 +3,9 @@ internal import CSQLite
 internal import Glibc
 internal import Synchronization
 
-/// The files of the index in `.mirror/`: checked before SQLite opens them, moved aside if damaged.
+/// The files of an index, in `.mirror/` or in a shard's folder.
+///
+/// They are checked before SQLite opens them, and moved aside if they are damaged.
 struct IndexFile: Sendable {
     /// The database's name. The names of its log and shared memory end in `-wal` and `-shm`.
     static let name = "index.sqlite"
@@ -16,9 +18,11 @@ struct IndexFile: Sendable {
         case doubted = "index.doubted"
     }
 
-    /// The descriptor of `.mirror/`.
+    /// The descriptor of the index's folder.
     let folder: Descriptor
-    /// A path that leads to `.mirror/` through its descriptor. SQLite reaches files by paths only.
+    /// The path of the folder below the root.
+    let place: String
+    /// A path that leads to the folder through its descriptor. SQLite reaches files by paths only.
     let folderPath: String
     /// The folder's device and inode, so that all paths of the folder give the same text.
     private let identity: String
@@ -27,13 +31,15 @@ struct IndexFile: Sendable {
     /// The path of the database.
     var path: String { folderPath + "/" + IndexFile.name }
 
-    /// Makes the value for an open `.mirror/`.
-    init(folder: Descriptor, root: RootDirectory) {
-        let status = try? folder.status(path: ".mirror")
+    /// Makes the value for an open folder of a shard.
+    init(folder: Descriptor, of shard: Shard, root: RootDirectory) {
+        let place = shard.folder
+        let status = try? folder.status(path: place)
+        self.place = place
         let identity = status.map { "\($0.device) \($0.stamp.inode)" }
         self.folder = identity.map { IndexFile.shared(folder, $0) } ?? folder
         let descriptor = openDescriptors + String(self.folder.number)
-        let path = access(descriptor, F_OK) == 0 ? descriptor : root.path + "/.mirror"
+        let path = access(descriptor, F_OK) == 0 ? descriptor : root.path + "/" + place
         folderPath = path
         self.root = root
         self.identity = identity ?? path
@@ -43,7 +49,7 @@ struct IndexFile: Sendable {
     func size(suffix: String = "") throws(Errno) -> Int64? {
         let name = IndexFile.name + suffix
         do throws(Errno) {
-            let status = try FileStatus(folder: folder.number, name: name, path: ".mirror/" + name)
+            let status = try FileStatus(folder: folder.number, name: name, path: place + "/" + name)
             guard let kind = status.kind else { return status.stamp.size }
             let number =
                 switch kind {
@@ -51,7 +57,7 @@ struct IndexFile: Sendable {
                 case .symbolicLink: ELOOP
                 case .fifo, .socket, .device, .fileAsFolder: ENXIO
                 }
-            throw Errno(number: number, call: "statx", path: ".mirror/" + name)
+            throw Errno(number: number, call: "statx", path: place + "/" + name)
         } catch {
             if error.number == ENOENT { return nil }
             throw error
@@ -145,13 +151,13 @@ struct IndexFile: Sendable {
                     continue
                 }
                 if result < 0, result != -ENOENT {
-                    throw Errno(number: -result, call: "renameat2", path: ".mirror/" + name)
+                    throw Errno(number: -result, call: "renameat2", path: place + "/" + name)
                 }
                 break
             }
         }
         removeMarks()
-        try folder.flush(path: ".mirror")
+        try folder.flush(path: place)
         return name
     }
 
@@ -177,7 +183,7 @@ struct IndexFile: Sendable {
     /// The header has the magic at 0, the size in pages at 28, the user version at 60 and the
     /// application id at 68. All numbers are big-endian.
     private func judgeHeader(fileSize: Int64) throws(IndexError) -> Bool {
-        let path = ".mirror/" + IndexFile.name
+        let path = place + "/" + IndexFile.name
         let header = try filed { () throws(Errno) in
             let file = Descriptor(
                 owning: try retrying("openat", path) {
@@ -217,7 +223,7 @@ struct IndexFile: Sendable {
             switch error {
             case .former, .newer: throw error
             case _ where error.isUnreadable || error.isUnwritable: throw error
-            default: throw .damaged(error.damage ?? error.mirrorError.message)
+            default: throw .damaged(error.damage ?? error.mirrorError(in: place).message)
             }
         }
     }
@@ -386,7 +392,7 @@ final class PrivateCopy: Sendable {
     }
 
     /// Removes the copies that killed processes left in a folder. Copies in use stay.
-    static func removeLeftovers(in origin: Descriptor, path: String = ".mirror") {
+    static func removeLeftovers(in origin: Descriptor, path: String) {
         let names = (try? origin.names(path: path)) ?? []
         for name in names where name.utf8.starts(with: PrivateCopy.stem.utf8) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC

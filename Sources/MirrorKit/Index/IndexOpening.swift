@@ -37,34 +37,53 @@ struct IndexLocation: Sendable {
 // root's lock moves a damaged index aside; a reader gets an error.
 
 extension Index {
-    /// Opens the index of a root for writing; the caller holds the root's lock.
+    /// Opens the index of a root's shard for writing; the caller holds its lock.
     ///
     /// A missing index is created. A damaged index, or one of an earlier mirror, is moved aside
     /// with its log and replaced by a new one. An index of a later schema stays untouched; the call
     /// throws `MirrorError` with `indexNewer`.
     static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> Index {
         let file: IndexFile
+        let place = root.shard.folder
         do throws(Errno) {
-            file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
+            file = IndexFile(folder: try root.makeFolder(place), of: root.shard, root: root)
         } catch { throw MirrorError(error) }
-        PrivateCopy.removeLeftovers(in: file.folder)
-        return try indexed { () throws(IndexError) in try file.openWriter(now: now) }
+        PrivateCopy.removeLeftovers(in: file.folder, path: place)
+        return try indexed(in: place) { () throws(IndexError) in try file.openWriter(now: now) }
     }
 
     /// Opens the index of a root for reading, without the root's lock.
     ///
     /// The call also works where nothing can be written. If there is no index, the result is an
-    /// empty index in memory. Throws `MirrorError` with `inputOutput` if the index is damaged,
-    /// because an empty result would hide the damage.
+    /// empty index in memory. If shards have rows of the root's targets, the result joins their
+    /// indexes. Throws `MirrorError` with `inputOutput` if an index is damaged, because an empty
+    /// result would hide the damage.
     static func openForReading(_ root: RootDirectory) throws(MirrorError) -> Index {
-        let file: IndexFile
-        do throws(Errno) {
-            file = IndexFile(folder: try root.openFolder(".mirror"), root: root)
-        } catch {
-            if error.number == ENOENT { return try indexed(empty) }
-            throw MirrorError(error)
+        let own = try IndexFolder(of: root.shard, in: root)
+        let others = try IndexFolder.others(than: root.shard, in: root)
+            .filter { $0.mayHaveRows(of: root.shard) }
+        let folders = (own.map { [$0] } ?? []) + others
+        let place = root.shard.folder
+        if folders.isEmpty { return try indexed(in: place, empty) }
+        if folders.count == 1, let own, own.takers.isEmpty {
+            return try openForReading(own, in: root)
         }
-        return try indexed { () throws(IndexError) in
+        let members = try folders.map { folder throws(MirrorError) in
+            let index = try openForReading(folder, in: root)
+            let named = try index.reading { (database: inout Database) throws(IndexError) in
+                try database.pathsNamedByServers()
+            }
+            return Member(
+                index: index, folder: folder, reader: root.shard, namedByServers: Set(named))
+        }
+        return try indexed(in: place) { () throws(IndexError) in try Index(joining: members) }
+    }
+
+    private static func openForReading(
+        _ folder: IndexFolder, in root: RootDirectory
+    ) throws(MirrorError) -> Index {
+        let file = folder.file(in: root)
+        return try indexed(in: file.place) { () throws(IndexError) in
             try file.isThere() ? file.openReader() : empty()
         }
     }
@@ -135,12 +154,12 @@ extension IndexFile {
         let name = try filed { () throws(Errno) in try setAside(as: state, at: now) }
         do throws(IndexError) {
             let notice = """
-                \(reason) It is kept as .mirror/\(name), and a new one is made from the tree and the \
+                \(reason) It is kept as \(place)/\(name), and a new one is made from the tree and the \
                 manifests. Name the manifests in the next sync: the new one does not know them yet.
                 """
             return try open(isNew: true, notice: notice)
         } catch {
-            throw error.adding("the \(state) one is kept as .mirror/\(name)")
+            throw error.adding("the \(state) one is kept as \(place)/\(name)")
         }
     }
 
@@ -156,7 +175,9 @@ extension IndexFile {
     }
 
     private func open(isNew: Bool, notice: String? = nil) throws(IndexError) -> Index {
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
+        // With URIs, another index can be attached to the connection (`IndexTakeover`).
+        let flags =
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_URI
         var database = try Database(path, flags: flags, beneath: folder)
         try database.run(
             """
@@ -189,9 +210,11 @@ extension IndexFile {
 
     /// Opens a sound index for reading.
     fileprivate func openReader() throws(IndexError) -> Index {
+        // Machines that share files do not share the memory beside the log.
         let isWritable =
             faccessat(folder.number, ".", W_OK, 0) == 0
             && faccessat(folder.number, IndexFile.name, W_OK, 0) == 0
+            && FileSystemKind(of: folder).networkName == nil
         do throws(IndexError) { return try openReader(isWritable: isWritable) } catch {
             // SQLite needs disk space for the memory that it shares with other processes.
             guard isWritable, error.isUnwritable else { throw error }
@@ -213,9 +236,9 @@ extension IndexFile {
             location = IndexLocation(
                 file: self, name: copy.path, flags: SQLITE_OPEN_READWRITE, copy: copy)
         } else {
-            let name = "file:\(IndexFile.escaped(path))?immutable=1"
             location = IndexLocation(
-                file: self, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
+                file: self, name: immutableName, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                copy: nil)
         }
         var database = try Database(location.name, flags: location.flags, beneath: folder)
         try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
@@ -229,6 +252,9 @@ extension IndexFile {
         return Index(
             location: location, connection: database, isWriter: false)
     }
+
+    /// The URI of the database for readers of which SQLite may assume that nothing changes it.
+    var immutableName: String { "file:\(IndexFile.escaped(path))?immutable=1" }
 
     /// Percent-encodes the characters of a path that have a meaning in SQLite's `file:` URIs.
     private static func escaped(_ path: String) -> String {
@@ -247,45 +273,47 @@ extension IndexFile {
 /// The index of a root for a process that reads it for hours while runs change it.
 ///
 /// SQLite shows what other processes commit, but not that another file has replaced the index. A
-/// run creates a new index if there was none, or if the old one was damaged. An index that cannot
-/// be written to keeps the state that it had when it was opened. So `current` checks the file
-/// before each query.
+/// run creates a new index if there was none, or if the old one was damaged; shards come and go. An
+/// index that cannot be written to keeps the state that it had when it was opened. So `current`
+/// checks the files before each query.
 final class IndexWatch: Sendable {
     private let root: RootDirectory
-    /// `stamps`: those of the index and its log at its opening. `generation`: the later openings.
-    private let state: Mutex<(index: Index, stamps: Stamps, generation: Int64)>
-    /// The stamps of the index and its log. `nil` means that the file does not exist.
-    private typealias Stamps = (file: FileStamp?, log: FileStamp?)
+    /// `files`: those at the opening of the index. `generation`: the later openings.
+    private let state: Mutex<(index: Index, files: Files, generation: Int64)>
 
-    private static let path = ".mirror/" + IndexFile.name
+    /// The files that show whether an index must be opened again.
+    private struct Files {
+        /// The folders that may have an index.
+        var places = [Shard.whole.folder]
+        /// The folder of these folders, which changes when one of them comes or goes.
+        var folder: FileStamp?
+        /// The index of each place and its log. `nil` means that the file does not exist.
+        var stamps: [(file: FileStamp?, log: FileStamp?)] = []
+    }
 
     /// Opens the index for reading. Throws `MirrorError` with `indexNewer` or `inputOutput`.
     init(_ root: RootDirectory) throws(MirrorError) {
         self.root = root
-        let stamps = IndexWatch.look(in: root)
-        let index = try Index.openForReading(root)
-        state = Mutex((index, stamps, 0))
+        let files = IndexWatch.look(in: root)
+        state = Mutex((try Index.openForReading(root), files, 0))
     }
 
     /// The index as it is now. `generation` changes when another file has replaced the index.
     func current() throws(MirrorError) -> (index: Index, generation: Int64) {
-        let file = FileStatus.stamp(folder: root.descriptor.number, file: IndexWatch.path)
-        return try state.withLock { state throws(MirrorError) in
+        try state.withLock { state throws(MirrorError) in
             // A live index shows changes by itself, so only the inode matters. A look at the log,
             // too, would cost one more system call for each request.
-            let isSame =
-                state.index.isLive
-                ? file?.inode == state.stamps.file?.inode
-                : state.stamps == IndexWatch.look(in: root)
-            if !isSame {
-                let now = IndexWatch.look(in: root)
+            let isLive = state.index.isLive
+            let now = IndexWatch.look(in: root, at: state.files.places, withLogs: !isLive)
+            let isSame = zip(now.stamps, state.files.stamps).allSatisfy { now, then in
+                isLive ? now.file?.inode == then.file?.inode : now == then
+            }
+            if !isSame || now.folder != state.files.folder {
+                let files = IndexWatch.look(in: root)
                 // Queries under way may keep the old index open. `openForReading` does not check
                 // an index that this process has open.
-                state.index =
-                    now.file == nil
-                    ? try indexed { () throws(IndexError) in try Index.empty() }
-                    : try Index.openForReading(root)
-                state.stamps = now
+                state.index = try Index.openForReading(root)
+                state.files = files
                 state.generation += 1
             }
             return (state.index, state.generation)
@@ -299,11 +327,27 @@ final class IndexWatch: Sendable {
         }
     }
 
-    private static func look(in root: RootDirectory) -> Stamps {
+    /// Looks at the files of an index; without places, at those of all folders.
+    private static func look(
+        in root: RootDirectory, at places: [String]? = nil, withLogs: Bool = true
+    ) -> Files {
+        var files = Files()
         let folder = root.descriptor.number
-        return (
-            FileStatus.stamp(folder: folder, file: path),
-            FileStatus.stamp(folder: folder, file: path + "-wal")
-        )
+        files.folder =
+            (try? FileStatus(folder: folder, name: Shard.folders, path: Shard.folders))?.stamp
+        if let places {
+            files.places = places
+        } else if files.folder != nil {
+            let names = try? root.openFolder(Shard.folders).names(path: Shard.folders)
+            files.places += (names ?? []).compactMap { Shard(folderName: $0)?.folder }
+        }
+        files.stamps = files.places.map { place in
+            let name = place + "/" + IndexFile.name
+            return (
+                FileStatus.stamp(folder: folder, file: name),
+                withLogs ? FileStatus.stamp(folder: folder, file: name + "-wal") : nil
+            )
+        }
+        return files
     }
 }

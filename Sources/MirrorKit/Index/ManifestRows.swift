@@ -213,6 +213,13 @@ extension Database {
         }
     }
 
+    /// The bytes of the paths whose names servers chose.
+    mutating func pathsNamedByServers() throws(IndexError) -> [[UInt8]] {
+        try all("SELECT path FROM server_names") { (row: inout Row) throws(IndexError) in
+            Array(try row.text().utf8)
+        }
+    }
+
     /// Fixes the target of a server's name. An earlier fixed target stays.
     mutating func fixServerName(_ target: Target, for key: ServerNameKey) throws(IndexError) {
         try fixServerName(target, owner: key.owner, SourceKey(key.source))

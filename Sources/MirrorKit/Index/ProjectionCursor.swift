@@ -23,17 +23,81 @@ struct RowProjection {
     }
 }
 
-/// A walk over rows of files in the order of their paths' bytes.
+/// The rows of one index in the order of their paths' bytes, for `ProjectionCursor`.
 ///
-/// The cursor has a connection of its own, and so a snapshot that later writes do not change. It
-/// converts a column only on request, because a scan of a million kept files needs few columns.
-struct ProjectionCursor: ~Copyable {
+/// The walk has a connection of its own, and so a snapshot that later writes do not change.
+final class RowWalk {
     private var database: Database?
-    private var statement: OpaquePointer?
-    private let note: (IndexError) -> Void
+    /// The statement that is at the current row. `nil` after the last row.
+    private(set) var statement: OpaquePointer?
+    /// Says whether the row for a path counts. `nil` means that all do.
+    var counts: ((UnsafeBufferPointer<UInt8>) -> Bool)?
+    /// Notes an error of the index, and returns it for callers.
+    let noted: (IndexError) -> MirrorError
     /// The path of the previous row; before the first row, the path at which the walk begins.
     private var last: [UInt8]
     private var hasRow = false
+
+    /// Begins a walk at a path. A `nil` database has no rows.
+    init(
+        _ database: consuming Database?, _ sql: String, from start: String,
+        noted: @escaping (IndexError) -> MirrorError
+    ) throws(IndexError) {
+        self.noted = noted
+        self.database = database
+        last = Array(start.utf8)
+        statement = try self.database?.start(sql) { $0.add(start) }
+    }
+
+    /// Moves to the next row that counts; returns false after the last. Throws if the row's path is
+    /// out of order.
+    ///
+    /// SQLite checks only the keys that it passes. If a page's keys are out of order, SQLite
+    /// returns the rows in that order. The scan would then take files for orphans.
+    func next() throws(MirrorError) -> Bool {
+        repeat {
+            guard let statement else { return false }
+            do throws(IndexError) {
+                guard try database?.step(statement) == true else {
+                    self.statement = nil
+                    return false
+                }
+                // A row whose path is not text is damaged; reading the row throws later.
+                guard let path else { return true }
+                let order = last.withUnsafeBufferPointer { ByteOrder.compare($0, path) }
+                guard order < 0 || order == 0 && !hasRow else {
+                    throw .damaged("rows of files are not in order")
+                }
+                hasRow = true
+                last.removeAll(keepingCapacity: true)
+                last.append(contentsOf: path)
+            } catch { throw noted(error) }
+        } while path.map { counts?($0) ?? true } == false
+        return true
+    }
+
+    /// The path of the current row. `nil` if the path is damaged, or after the last row.
+    var path: UnsafeBufferPointer<UInt8>? { statement.flatMap { text(0, of: $0) } }
+
+    fileprivate func text(
+        _ column: Int32, of statement: OpaquePointer
+    ) -> UnsafeBufferPointer<UInt8>? {
+        guard sqlite3_column_type(statement, column) == SQLITE_TEXT,
+            let start = sqlite3_column_text(statement, column)
+        else { return nil }
+        return UnsafeBufferPointer(
+            start: start, count: Int(sqlite3_column_bytes(statement, column)))
+    }
+}
+
+/// A walk over rows of files in the order of their paths' bytes, in one index or in several.
+///
+/// It converts a column only on request, because a scan of a million kept files needs few columns.
+struct ProjectionCursor: ~Copyable {
+    /// The walks that have a row, or all of them before the first row.
+    private var walks: [RowWalk]
+    /// The walk that is at the current row.
+    private var current: RowWalk?
 
     /// The SELECT statement for rows from a path on.
     static let rows = Schema.records + " WHERE path >= ? ORDER BY path"
@@ -43,46 +107,32 @@ struct ProjectionCursor: ~Copyable {
         FROM files WHERE path >= ? ORDER BY path
         """
 
-    /// Begins a walk at a path. The cursor passes each error to `note` before it throws it.
-    ///
-    /// A `nil` database has no rows.
-    init(
-        _ database: consuming Database?, _ sql: String = ProjectionCursor.rows, from start: String,
-        note: @escaping (IndexError) -> Void
-    ) throws(IndexError) {
-        self.note = note
-        self.database = database
-        last = Array(start.utf8)
-        statement = try self.database?.start(sql) { $0.add(start) }
-    }
+    /// Merges walks, of which no two have a row for the same path.
+    init(_ walks: [RowWalk]) { self.walks = walks }
 
     /// Moves to the next row; returns false after the last. Throws if the row's path is out of
     /// order.
-    ///
-    /// SQLite checks only the keys that it passes. If a page's keys are out of order, SQLite
-    /// returns the rows in that order. The scan would then take files for orphans.
     mutating func next() throws(MirrorError) -> Bool {
-        guard let statement else { return false }
-        do throws(IndexError) {
-            guard try database?.step(statement) == true else {
-                self.statement = nil
-                return false
-            }
-            // A row whose path is not text is damaged; reading the row throws later.
-            guard let path = text(0) else { return true }
-            let order = last.withUnsafeBufferPointer { ByteOrder.compare($0, path) }
-            guard order < 0 || order == 0 && !hasRow else {
-                throw .damaged("rows of files are not in order")
-            }
-            hasRow = true
-            last.removeAll(keepingCapacity: true)
-            last.append(contentsOf: path)
-            return true
-        } catch {
-            note(error)
-            throw error.mirrorError
+        if walks.count == 1 {
+            current = walks[0]
+            return try walks[0].next()
         }
+        if let current {
+            if try !current.next() { walks.removeAll { $0 === current } }
+        } else {
+            var left: [RowWalk] = []
+            for walk in walks where try walk.next() { left.append(walk) }
+            walks = left
+        }
+        // A row without a path is damaged, so it comes first: reading it throws.
+        current = walks.min { first, second in
+            guard let path = first.path else { return true }
+            return second.path.map { ByteOrder.compare(path, $0) < 0 } ?? false
+        }
+        return current != nil
     }
+
+    private var statement: OpaquePointer? { current?.statement }
 
     /// The current row. Returns nil if the row is damaged.
     var row: RowProjection? {
@@ -131,8 +181,7 @@ struct ProjectionCursor: ~Copyable {
             var row = Row(statement: statement)
             return try body(&row)
         } catch {
-            note(error)
-            throw error.mirrorError
+            throw current?.noted(error) ?? error.mirrorError()
         }
     }
 
@@ -146,10 +195,7 @@ struct ProjectionCursor: ~Copyable {
     }
 
     private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
-        guard let statement, sqlite3_column_type(statement, column) == SQLITE_TEXT,
-            let start = sqlite3_column_text(statement, column)
-        else { return nil }
-        return UnsafeBufferPointer(
-            start: start, count: Int(sqlite3_column_bytes(statement, column)))
+        guard let current, let statement else { return nil }
+        return current.text(column, of: statement)
     }
 }

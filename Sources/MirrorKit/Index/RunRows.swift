@@ -48,8 +48,10 @@ extension Database {
 /// The account of the budget: a row of `meta` with the begin of the period and the bytes spent.
 extension Database {
     /// The account of the budget. Returns nil if no run has had a budget.
-    mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {
-        let text = try first("SELECT value FROM meta WHERE key = 'budget'") { _ in
+    ///
+    /// - Parameter schema: the name of the database, if others are attached.
+    mutating func budgetAccount(in schema: String = "main") throws(IndexError) -> BudgetAccount? {
+        let text = try first("SELECT value FROM \(schema).meta WHERE key = 'budget'") { _ in
         } read: { (row: inout Row) throws(IndexError) in
             try row.text()
         }

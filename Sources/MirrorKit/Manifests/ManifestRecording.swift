@@ -263,13 +263,28 @@ struct ManifestCopy: Sendable {
         try FileDigests.compute(file, algorithms: [.sha256], path: path)?.first
     }
 
+    /// How long a copy is kept that only another shard may need, in seconds.
+    private static let sharedLifetime: Int64 = 30 * 86400
+
     /// Removes the copies that no row names. A leftover copy only takes up disk space.
+    ///
+    /// The shards of a root share the copies, but each knows only its own rows. So a shard removes
+    /// only old ones; without its copy, another one would request its manifest again.
     static func sweep(_ root: RootDirectory, keeping records: [ManifestRecord]) {
         guard let folder = try? root.openFolder(ManifestCopy.folder),
             let names = try? folder.names(path: ManifestCopy.folder)
         else { return }
         let known = Set(records.compactMap(\.copyName))
-        for name in names where !known.contains(name) { unlinkat(folder.number, name, 0) }
+        let limit = SystemClock.now().advanced(bySeconds: -sharedLifetime)
+        for name in names where !known.contains(name) {
+            if !root.shard.isWhole {
+                let status = try? FileStatus(folder: folder.number, name: name, path: name)
+                guard let status, status.stamp.modified < limit.milliseconds * 1_000_000 else {
+                    continue
+                }
+            }
+            unlinkat(folder.number, name, 0)
+        }
     }
 
     private static func fill(

@@ -88,6 +88,8 @@ final class PartFile: Sendable {
 ///
 /// Several threads call the methods. Implementations are quick and thread-safe.
 protocol PartStore: Sendable {
+    /// What the keys in the names of new parts begin with.
+    var tag: String { get }
     /// Creates an empty part: first its row, then its file.
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile
     /// Opens the part of a row. Returns nil if the part is no regular file, or does not exist.
@@ -98,4 +100,8 @@ protocol PartStore: Sendable {
     func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError)
     /// Removes the part's file and its row.
     func discard(part name: String) throws(MirrorError)
+}
+
+extension PartStore {
+    var tag: String { "" }
 }

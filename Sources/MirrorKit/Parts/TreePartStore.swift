@@ -19,8 +19,10 @@ final class TreePartStore: PartStore {
         self.promised = promised
     }
 
+    var tag: String { root.shard.tag }
+
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
-        try indexed { () throws(IndexError) in
+        try indexed(in: index.place) { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
                 try batch.put(record)
             }
@@ -33,7 +35,7 @@ final class TreePartStore: PartStore {
 
     func open(_ record: PartRecord) throws(MirrorError) -> PartFile? {
         let name = record.name
-        let isKnown = try indexed { () throws(IndexError) in
+        let isKnown = try indexed(in: index.place) { () throws(IndexError) in
             try index.read { (database: inout Database) throws(IndexError) in
                 try database.hasPart(named: name)
             }
@@ -60,7 +62,7 @@ final class TreePartStore: PartStore {
     }
 
     func update(_ record: PartRecord) throws(MirrorError) {
-        try indexed { () throws(IndexError) in
+        try indexed(in: index.place) { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
                 try batch.put(record)
             }
@@ -70,7 +72,7 @@ final class TreePartStore: PartStore {
     func log(
         _ milestone: Milestone, from start: Int64 = 0, part name: String
     ) throws(MirrorError) {
-        try indexed { () throws(IndexError) in
+        try indexed(in: index.place) { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
                 try batch.log(milestone, from: start, part: name)
             }
@@ -87,7 +89,7 @@ final class TreePartStore: PartStore {
         } catch {
             if error.number != ENOENT { throw MirrorError(error) }
         }
-        try indexed { () throws(IndexError) in
+        try indexed(in: index.place) { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
                 try batch.removePart(named: name)
             }
@@ -98,8 +100,8 @@ final class TreePartStore: PartStore {
     static func path(of name: String) -> String { "tmp/" + name }
 
     /// Returns a new path for a file that no later run resumes.
-    static func passingPath(for target: Target) -> String {
-        path(of: PartRecord.passingName(for: target))
+    static func passingPath(for target: Target, tag: String = "") -> String {
+        path(of: PartRecord.passingName(for: target, tag: tag))
     }
 
     /// Makes a new, empty file, mode 0644, in an open `tmp/`.

@@ -90,7 +90,9 @@ struct PromotionBatch {
             }
         } catch {
             if case .unflushed(let error) = error { throw .unflushed(error) }
-            for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
+            for at in staged.indices where staged[at] != nil {
+                abandon(at, error.mirrorError(in: environment.index.place))
+            }
             staged = Array(repeating: nil, count: staged.count)
         }
     }
@@ -324,7 +326,7 @@ extension PromotionBatch {
             } catch let error as Errno {
                 giveUp(at, MirrorError(error, target: target))
             } catch let error as IndexError {
-                giveUp(at, error.mirrorError)
+                giveUp(at, error.mirrorError(in: environment.index.place))
             } catch {
                 giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
             }

@@ -91,7 +91,7 @@ enum PromotionError: Error {
         case let fault as PromotionError: self = fault
         case let error as Errno: self = .failed(MirrorError(error, target: target))
         case IndexError.unflushed(let error): self = .unflushed(error)
-        case let error as IndexError: self = .failed(error.mirrorError)
+        case let error as IndexError: self = .failed(error.mirrorError())
         default:
             let place = target?.path ?? "A set"
             self = .failed(MirrorError(.internalError, "\(place): \(error)", target: target))

@@ -56,7 +56,7 @@ struct Recovery {
         } catch let error as Errno {
             throw MirrorError(error)
         } catch let error as IndexError {
-            throw error.mirrorError
+            throw error.mirrorError(in: index.place)
         } catch let error as PromotionError {
             guard case .failed(let inner) = error else {
                 throw MirrorError(.inputOutput, "\(root.path): a flush failed.")
@@ -273,6 +273,8 @@ struct Leftovers {
     }
 
     /// Removes parts without rows, and rows without parts. Returns the number of these rows.
+    ///
+    /// Parts of other processes that work in the root have other tags, and rows in other indexes.
     func settleParts(besides promised: Set<[UInt8]>) throws -> Int {
         let rows = try index.read { (database: inout Database) throws(IndexError) in
             try database.partNames()
@@ -284,7 +286,9 @@ struct Leftovers {
                 let path = TreePartStore.path(of: name)
                 if known.contains(Array(name.utf8)) {
                     names.insert(Array(name.utf8))
-                } else if !promised.contains(Array(path.utf8)) {
+                } else if !promised.contains(Array(path.utf8)),
+                    PartRecord.hasTag(tree.root.shard.tag, name)
+                {
                     try tree.remove(DirectoryEntry(folder: folder, name: name, path: path))
                     // The name may be a folder of an interrupted exchange. Other programs' files in
                     // it stay.

@@ -51,7 +51,7 @@ struct SetPromotion {
         }
         try batch.reached(.staged)
         do throws(IndexError) { try intend() } catch {
-            let result = undo(because: error.mirrorError)
+            let result = undo(because: error.mirrorError())
             if case .unflushed(let error) = error { throw .unflushed(error) }
             return result
         }
@@ -127,7 +127,7 @@ struct SetPromotion {
             } catch PromotionError.failed(let error) {
                 throw failed(at, error)
             } catch let error as IndexError {
-                throw failed(at, error.mirrorError)
+                throw failed(at, error.mirrorError())
             } catch {
                 throw failed(at, MirrorError(.internalError, "\(target): \(error)"))
             }

@@ -36,9 +36,10 @@ struct Staging {
                 if isNear, makesUnnamed,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
-                        trial: PartRecord.passingName(for: promotion.target))
+                        trial: PartRecord.passingName(for: promotion.target, tag: folders.tag))
                 {
-                    let path = TreePartStore.passingPath(for: promotion.target)
+                    let path = TreePartStore.passingPath(
+                        for: promotion.target, tag: folders.tag)
                     try file.writeConfirmed(bytes, path: path, with: &readBack)
                     return try finish(
                         promotion, path: path, file: file, isDisposable: true, isUnnamed: true)
@@ -170,7 +171,8 @@ struct Staging {
         // the index notes its path.
         let path =
             isNear
-            ? TreePartStore.passingPath(for: promotion.target)
+            ? TreePartStore.passingPath(
+                for: promotion.target, tag: folders.tag)
             : promotion.target.freshHiddenPath()
         if !isNear { try note(hidden: path) }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
@@ -183,7 +185,7 @@ struct Staging {
             }
         } catch {
             if case .unflushed(let error) = error { throw error }
-            let isFull = error.mirrorError.code == .noSpace
+            let isFull = error.mirrorError().code == .noSpace
             throw Errno(number: isFull ? ENOSPC : EIO, call: "sqlite", path: path)
         }
     }

@@ -60,7 +60,7 @@ final class Engine: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens the index and settles what an interrupted run left.
+    /// Opens the index, takes over rows of other shards, and settles what an interrupted run left.
     ///
     /// If the recovery finds damage, the second opening moves the index aside and makes a new one.
     private static func openIndex(
@@ -68,12 +68,17 @@ final class Engine: Sendable {
     ) throws(MirrorError) -> (Index, Recovery.Settled) {
         let opened = try Index.open(root, now: SystemClock.now())
         do throws(MirrorError) {
+            try IndexTakeover.run(root, opened)
             return (opened, try Recovery.settle(root, opened, now: SystemClock.now()))
         } catch {
-            guard opened.hasSeenDamage else { throw error }
+            guard opened.hasSeenDamage else {
+                try? opened.close()
+                throw error
+            }
             try opened.close()
         }
         let anew = try Index.open(root, now: SystemClock.now())
+        try IndexTakeover.run(root, anew)
         return (anew, try Recovery.settle(root, anew, now: SystemClock.now()))
     }
 

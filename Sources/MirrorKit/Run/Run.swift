@@ -162,10 +162,12 @@ extension Event {
     ///
     /// If `exit` is nil, the error determines the exit code.
     public static func failure(
-        _ error: MirrorError, root: String, exit: Int32? = nil, seconds: Double = 0
+        _ error: MirrorError, root: String, shard: String? = nil, exit: Int32? = nil,
+        seconds: Double = 0
     ) -> Event {
         var summary = Summary()
         summary.root = root
+        summary.shard = shard
         summary.error = error
         summary.seconds = seconds
         summary.exit = exit ?? error.code.exitCode
@@ -441,8 +443,10 @@ final class RunControl: Sendable {
     }
 
     /// Ends a run that could not begin. The run's only event is its summary.
-    func fail(_ error: any Error, root: String) {
-        send(.failure(MirrorError(wrapping: error), root: root))
+    func fail(_ error: any Error, in session: MirrorSession) {
+        send(
+            .failure(
+                MirrorError(wrapping: error), root: session.root, shard: session.shard.name))
         finish(throwing: error)
     }
 }

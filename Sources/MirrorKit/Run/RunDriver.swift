@@ -212,6 +212,7 @@ final class RunDriver: @unchecked Sendable {
         }
         var summary = machine.close(parts: parts, at: moment.elapsed)
         (summary.pushed, summary.unpushed) = (pushed, unpushed)
+        summary.shard = engine.root.shard.name
         try? note(
             RunRecord(
                 id: execution.identifier, startedAt: startedAt, endedAt: SystemClock.now(),

@@ -17,7 +17,7 @@ struct IntegrityCheck: ~Copyable {
         self.meter = meter
         self.view = view
         self.isCancelled = isCancelled
-        wanted = try Wanted(manifests, options: PlanOptions(), index: view.index)
+        wanted = try Wanted(manifests, options: PlanOptions(), of: view.shard, index: view.index)
     }
 
     /// Reads all files and reports differences.

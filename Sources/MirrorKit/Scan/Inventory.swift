@@ -36,7 +36,7 @@ struct Inventory: ~Copyable {
     ) throws {
         var options = PlanOptions()
         (options.only, options.skip) = (selection.only, selection.skip)
-        let wanted = try Wanted(manifests, options: options, index: view.index)
+        let wanted = try Wanted(manifests, options: options, of: view.shard, index: view.index)
         // A pattern may match a file that no manifest wants.
         try selection.unknownPatterns(in: manifests)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])

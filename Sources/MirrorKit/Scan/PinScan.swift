@@ -34,7 +34,7 @@ struct PinScan {
     private func findings(
         of manifest: Manifest, options: PlanOptions
     ) throws -> [(position: Int, finding: PinFinding)] {
-        let wanted = try Wanted([manifest], options: options, index: view.index)
+        let wanted = try Wanted([manifest], options: options, of: view.shard, index: view.index)
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
         meter?.begin(.reading, total: wanted.entries.count)
         defer { meter?.end() }

@@ -15,7 +15,8 @@ struct Scan: ~Copyable {
 
     /// Checks the inputs of a plan. A missing root or index counts as empty.
     init(
-        manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
+        manifests: [Manifest], options: PlanOptions, shard: Shard = .whole,
+        root: RootDirectory?, index: Index?,
         now: Instant, least: Int64 = 0, splitting many: Int = Scan.manyTargets,
         meter: ActivityMeter? = nil,
         isCancelled: @escaping @Sendable () -> Bool
@@ -26,7 +27,9 @@ struct Scan: ~Copyable {
         reconciler.prunes = options.prune
         var manifests = manifests
         if options.atomic { for at in manifests.indices { manifests[at].isAtomic = true } }
-        let wanted = try Wanted(manifests, options: options, index: index)
+        var options = options
+        options.quota = options.quota.map { shard.share(of: $0) }
+        let wanted = try Wanted(manifests, options: options, of: shard, index: index)
         if let refusal = ManifestError(wanted.disputes) { throw refusal }
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
         let book = try OwnerBook(manifests, view: TreeView(root: root, index: index))
@@ -57,7 +60,7 @@ struct Scan: ~Copyable {
         var findings =
             hasSplit
             ? try Scan.findings(of: view, splitAt: count / 2)
-            : try ScanShard(0..<count, of: view).look()
+            : try ScanRange(0..<count, of: view).look()
         if let refusal = ManifestError(findings.disputes) { throw refusal }
         try findings.leaveRespelledOrphans(of: view)
         try view.useTree(for: &findings)
@@ -106,18 +109,18 @@ struct Scan: ~Copyable {
         let count = view.wanted.entries.count
         let (first, second) = NativeThread.both(
             {
-                let first = Result { try ScanShard(0..<middle, of: view).look() }
+                let first = Result { try ScanRange(0..<middle, of: view).look() }
                 if case .failure = first { isAbandoned.set() }
                 return first
             },
-            and: { [other] in Result { try ScanShard(middle..<count, of: other).look() } },
+            and: { [other] in Result { try ScanRange(middle..<count, of: other).look() } },
             thread: "scan")
         var findings = try first.get()
         let next = try second.get()
         // Each cursor checks the order of its own rows. Neither sees rows between the two halves,
         // and rows may have changed after the first cursor was opened.
         guard findings.rowBehind == next.firstRow else {
-            return try ScanShard(0..<count, of: view).look()
+            return try ScanRange(0..<count, of: view).look()
         }
         findings.append(next)
         return findings

@@ -1,4 +1,4 @@
-/// The findings of a scan about a shard: a range of the targets, looked at by one thread.
+/// The findings of a scan about a range of the targets, looked at by one thread.
 struct ScanFindings: Sendable {
     var steps: StepList
     var orphans = OrphanTable()
@@ -29,9 +29,9 @@ struct ScanFindings: Sendable {
     var owners: [Target: Owners] = [:]
     /// The remaining owners of targets that manifests of the run no longer name.
     var released: [Target: Owners] = [:]
-    /// The path of the shard's first row. `nil` if the shard has no row.
+    /// The path of the range's first row. `nil` if it has no row.
     var firstRow: [UInt8]?
-    /// The path of the first row after the shard, which is the next shard's first. `nil` if there
+    /// The path of the first row after the range, which is the next one's first. `nil` if there
     /// is none.
     var rowBehind: [UInt8]?
     /// Targets for which another manifest wants a different file.
@@ -50,7 +50,7 @@ struct ScanFindings: Sendable {
         number < 0 ? nil : situations[Int(number)]
     }
 
-    /// Adds the findings of the next shard.
+    /// Adds the findings of the next range.
     mutating func append(_ next: consuming ScanFindings) {
         let (steps, known) = (Int32(steps.count), Int32(situations.count))
         let rest = next.steps

@@ -1,4 +1,4 @@
-/// The values that all shards of a scan share.
+/// The values that all ranges of a scan share.
 struct ScanView: Sendable {
     let wanted: Wanted
     let options: PlanOptions

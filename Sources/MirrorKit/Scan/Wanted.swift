@@ -11,7 +11,8 @@ struct Wanted: Sendable {
     }
 
     let manifests: [Manifest]
-    /// The selected resources, sorted.
+    private let shard: Shard
+    /// The selected resources of the shard, sorted.
     private(set) var entries: [Reference] = []
     /// The number of resources that the selections left out.
     private(set) var skipped = 0
@@ -35,10 +36,17 @@ struct Wanted: Sendable {
     ///
     /// Throws `manifestInvalid` for a manifest made in code that breaks a rule, and for targets of
     /// two manifests that cannot exist side by side. Throws `usage` for wrong options.
-    init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
+    ///
+    /// - Parameter shard: the shard whose resources are selected. The others are as if they were
+    ///   not in the manifests.
+    init(
+        _ manifests: [Manifest], options: PlanOptions, of shard: Shard, index: Index?
+    ) throws {
         for manifest in manifests { try manifest.validate() }
         try options.validate()
+        try shard.refuseSets(in: manifests)
         self.manifests = manifests
+        self.shard = shard
         owners = manifests.map { Array(Owners($0.owner).text.utf8) }
         tables = manifests.map(\.resources)
         try Wanted.refuseEqualNames(manifests)
@@ -50,6 +58,7 @@ struct Wanted: Sendable {
             let selectsAll = unselected.isEmpty && narrowed.isEmpty
             for number in manifest.resources.indices {
                 let entry = Reference(manifest: Int32(position), resource: Int32(number))
+                if !shard.isWhole, !manifest.resources.isOf(shard, at: number) { continue }
                 if selectsAll && !manifest.resources.isNamedByServer(at: number) {
                     entries.append(entry)
                     continue
@@ -75,7 +84,9 @@ struct Wanted: Sendable {
             let selected = entries.filter { options.asked.contains(target(of: $0)) }
             entries = selected
         }
-        if manifests.count == 1, skipped == 0, options.asked.isEmpty, remembered.isEmpty {
+        if manifests.count == 1, skipped == 0, options.asked.isEmpty, remembered.isEmpty,
+            shard.isWhole
+        {
             entries = manifests[0].resources.sortedOrder.map {
                 Reference(manifest: 0, resource: Int32($0))
             }
@@ -286,13 +297,13 @@ extension Wanted {
     /// Throws `MirrorError` with `usage` for words and targets in options that no manifest has.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         try options.selection.refuseUnknownWords(in: manifests)
-        for target in options.asked.sorted() where !wants(target) {
+        for target in options.asked.sorted() where !wants(target) && isOfShard(target) {
             throw MirrorError(
                 .usage,
                 NearestName.sentence(
                     target: target, among: manifests.lazy.flatMap(\.resources).map(\.target)))
         }
-        for target in options.refetch.sorted() where !wants(target) {
+        for target in options.refetch.sorted() where !wants(target) && isOfShard(target) {
             throw MirrorError(
                 .usage,
                 NearestName.sentence(
@@ -300,6 +311,28 @@ extension Wanted {
         }
     }
 
+    /// Whether only this shard can have a target, so that a name that no entry has is wrong.
+    private func isOfShard(_ target: Target) -> Bool { shard.has(target.path.utf8) }
+
     /// Whether an entry has a target.
     func wants(_ target: Target) -> Bool { position(of: target, in: sortedOrder) != nil }
+}
+
+extension ResourceTable {
+    /// Whether a resource is of a shard.
+    fileprivate func isOf(_ shard: Shard, at position: Int) -> Bool {
+        let isNamed = isNamedByServer(at: position)
+        return withPath(at: position) { shard.has($0, isNamedByServer: isNamed) }
+    }
+}
+
+extension Shard {
+    /// Throws `MirrorError` with `usage` if a set would be torn apart.
+    fileprivate func refuseSets(in manifests: [Manifest]) throws(MirrorError) {
+        guard !isWhole, let set = manifests.first(where: \.isAtomic) else { return }
+        throw MirrorError(
+            .usage,
+            "\(set.label ?? set.owner): an atomic manifest is put in place as one set, so it has no shards. Sync it without a shard, into a root of its own."
+        )
+    }
 }

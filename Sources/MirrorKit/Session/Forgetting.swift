@@ -100,7 +100,8 @@ extension ManifestRegister {
         let memory = try ManifestMemory.all(in: view).first { $0.record.name == name }
         let parts = try engine.index.allParts()
         guard !parts.isEmpty, let manifest = memory?.known() else { return }
-        let wanted = try Wanted([manifest], options: PlanOptions(), index: engine.index)
+        let wanted = try Wanted(
+            [manifest], options: PlanOptions(), of: view.shard, index: engine.index)
         for part in parts where wanted.wants(part.target) {
             // A part that stays only takes up disk space.
             try? engine.parts.discard(part: part.name)

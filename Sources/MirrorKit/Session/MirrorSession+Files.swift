@@ -102,7 +102,8 @@ extension MirrorSession {
         var options = PlanOptions()
         options.asked = Set(targets)
         try await engine.look { [options] view in
-            try Wanted(manifests, options: options, index: view.index).refuseUnknownNames(options)
+            try Wanted(manifests, options: options, of: view.shard, index: view.index)
+                .refuseUnknownNames(options)
         }
     }
 

@@ -52,6 +52,7 @@ extension MirrorSession {
                     if let supplied { requests = supplied } else { run.end(.error(.isOverdue)) }
                 }
                 var options = options
+                options.permission.budget = options.permission.budget?.share(of: engine.root.shard)
                 options.paused.formUnion(paused)
                 let execution = Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
@@ -69,7 +70,7 @@ extension MirrorSession {
                 try await recording.write(copies: await copies)
             }
         } catch {
-            guard ended != nil else { return run.fail(error, root: root) }
+            guard ended != nil else { return run.fail(error, in: self) }
             ended?.summary.enter(late: MirrorError(wrapping: error))
         }
         guard let (execution, summary, totals) = ended else { return }

@@ -16,6 +16,10 @@ public actor MirrorSession {
     /// What earlier runs did, and why.
     package nonisolated let history: RunHistory
     nonisolated let location: RootLocation
+    /// The part of all targets that this session has.
+    nonisolated var shard: Shard { location.shard }
+    /// That part as text. `nil` means all targets.
+    package nonisolated var shardName: String? { shard.name }
     nonisolated let engine: SharedEngine
     /// Runs that have not begun. `execute` adds them before it returns.
     nonisolated let pending = Mutex<[ObjectIdentifier: RunControl]>([:])
@@ -33,7 +37,10 @@ public actor MirrorSession {
         root: String? = nil, configuration: Configuration = Configuration()
     ) throws(MirrorError) {
         try configuration.validate()
-        location = try RootLocation(root: root)
+        var location = try RootLocation(root: root)
+        location.shard = try configuration.shard.map(Shard.init) ?? .whole
+        let configuration = configuration.share(of: location.shard)
+        self.location = location
         self.root = location.path
         self.configuration = configuration
         engine = SharedEngine(location, configuration)
@@ -48,14 +55,17 @@ public actor MirrorSession {
     public func plan(
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
-        let (root, meter, least) = (root, ActivityMeter.current, configuration.minFree)
+        let (root, shard, meter) = (root, shard, ActivityMeter.current)
+        let least = configuration.minFree
         let stores = try configuration.substitutes().stores
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }
             let scan = try Scan(
-                manifests: manifests, options: options, root: view.root, index: view.index,
-                now: SystemClock.now(), least: least, meter: meter, isCancelled: isCancelled)
+                manifests: manifests, options: options, shard: shard, root: view.root,
+                index: view.index, now: SystemClock.now(), least: least, meter: meter,
+                isCancelled: isCancelled)
             var plan = try scan.plan(for: root)
+            plan.shard = shard.name
             try StoreScan(stores: stores, isCancelled: isCancelled).look(&plan)
             return plan
         }
@@ -94,7 +104,7 @@ public actor MirrorSession {
     nonisolated func failedRun(_ error: any Error) -> Run {
         let control = RunControl(
             Plan(root: root, manifests: [], steps: StepList(), now: .now, orphansLeft: 0))
-        control.fail(error, root: root)
+        control.fail(error, in: self)
         return Run(control)
     }
 

@@ -107,7 +107,9 @@ extension PermissionStatus {
     package init?(of permission: TransferPermission, in session: MirrorSession) async throws {
         try permission.validate()
         if permission.isUnconditional { return nil }
-        self = try await session.engine.look { view in
+        var permission = permission
+        permission.budget = permission.budget?.share(of: session.shard)
+        self = try await session.engine.look { [permission] view in
             PermissionStatus(
                 of: permission, at: SystemClock.now(), SystemClock.localOffset,
                 isMetered: permission.needsUnmeteredNetwork && NetworkMetering.read() == .metered,

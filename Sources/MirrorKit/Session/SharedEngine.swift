@@ -250,6 +250,9 @@ struct TreeView: Sendable {
     let root: RootDirectory?
     let index: Index?
 
+    /// The part of the targets that the session has.
+    var shard: Shard { root?.shard ?? .whole }
+
     /// Whether the root and the index both exist.
     var isThere: Bool { root != nil && index != nil }
 }

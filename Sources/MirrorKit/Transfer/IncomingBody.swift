@@ -67,8 +67,9 @@ final class IncomingBody {
         guard let reception else { preconditionFailure("a part has its row") }
         let (target, answer) = (download.target, reception.answer)
         var record = PartRecord(
-            name: PartRecord.freshName(for: target, identity: identity), target: target,
-            identity: identity, total: reception.total, provenance: answer.provenance,
+            name: PartRecord.freshName(for: target, identity: identity, tag: work.parts.tag),
+            target: target, identity: identity, total: reception.total,
+            provenance: answer.provenance,
             validators: answer.validators)
         record.mediaType = answer.mediaType
         record.suggestedName = answer.suggestedName

@@ -14,18 +14,19 @@ final class RootDirectory: Sendable {
     /// The root's own descriptor, opened before any file is written.
     /// syncfs(2) reports only errors that come after its descriptor was opened.
     let descriptor: Descriptor
+    /// The part of the targets that this process has. The folder of its index and lock follows.
+    let shard: Shard
     private let hasOpenat2: Bool
     /// The parents of new folders. Until they are flushed, a power cut could remove the new
     /// folders.
     private let unflushed = Mutex<[Descriptor]>([])
 
     /// Opens a folder as a root. Throws `MirrorError` with `rootUnusable`.
-    convenience init(opening path: String) throws(MirrorError) {
-        try self.init(opening: path, allowsOpenat2: true)
-    }
-
-    /// Opens a folder as a root. Tests can forbid openat2(2), so that openat(2) is used.
-    init(opening path: String, allowsOpenat2: Bool) throws(MirrorError) {
+    ///
+    /// - Parameter allowsOpenat2: tests can forbid openat2(2), so that openat(2) is used.
+    init(
+        opening path: String, shard: Shard = .whole, allowsOpenat2: Bool = true
+    ) throws(MirrorError) {
         let number: Int32
         do throws(Errno) {
             number = try retrying("open", path) {
@@ -37,6 +38,7 @@ final class RootDirectory: Sendable {
                 remedy: Remedy(.chooseRoot))
         }
         self.path = path
+        self.shard = shard
         descriptor = Descriptor(owning: number)
         // Old container runtimes answer EPERM if the kernel has no openat2, so every failure
         // counts.
@@ -191,6 +193,9 @@ struct FolderCache {
 
     /// Makes an empty cache.
     init(_ root: RootDirectory) { self.root = root }
+
+    /// What the keys of this process's files in `tmp/` begin with.
+    var tag: String { root.shard.tag }
 
     /// Returns a folder, and makes it if it does not exist.
     mutating func make(_ path: String) throws(Errno) -> Folder {

@@ -11,6 +11,8 @@ struct RootLocation: Hashable {
     let path: String
     /// Whether the path comes from `--root` or `$MIRROR_ROOT`, so that mirror may make the folder.
     let isExplicit: Bool
+    /// The part of the root's targets that this process has.
+    var shard = Shard.whole
 
     /// Chooses `--root`, `$MIRROR_ROOT`, the nearest ancestor with `.mirror/`, or `currentFolder`.
     /// The first one that is set or found decides. Throws `MirrorError` with `rootUnusable`.
@@ -65,14 +67,14 @@ struct RootLocation: Hashable {
                 .rootUnusable, "\(path): the root cannot be made: \(error).",
                 remedy: Remedy(.chooseRoot))
         }
-        return try RootDirectory(opening: path)
+        return try RootDirectory(opening: path, shard: shard)
     }
 
     /// Opens the root. Returns nil if the folder does not exist yet.
     func openIfThere() throws(MirrorError) -> RootDirectory? {
         var status = stat()
         if stat(path, &status) != 0, errno == ENOENT { return nil }
-        return try RootDirectory(opening: path)
+        return try RootDirectory(opening: path, shard: shard)
     }
 
     private static func ancestor(of folder: String) -> String? {

@@ -1,12 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
+/// The right to write to a root, or to a shard's part of it, held with flock(2) until `release`.
 ///
-/// The file is never unlinked: a lock on an unlinked file excludes no process. The file's text
-/// names the holder for people. Only the lock itself counts, and the kernel releases it when the
+/// The file is `lock` in the folder of the index. It is removed only with that folder, by its
+/// holder: a lock on an unlinked file excludes no process. The file's text names the holder for people. Only the lock itself counts, and the kernel releases it when the
 /// process ends.
 final class RootLock: Sendable {
+    /// The name of its file.
+    static let name = "lock"
     /// A warning that locks may not hold, because other machines share the files. Otherwise nil.
     let warning: String?
     private let file: Descriptor
@@ -25,25 +27,16 @@ final class RootLock: Sendable {
     /// the descriptor too, and with it the lock (flock(2)).
     func release() { _ = linux_flock(file.number, LOCK_UN) }
 
-    /// Takes the lock. Throws `MirrorError` with `locked`, which names the holder, if it is taken.
+    /// Takes the lock of the root's shard. Throws `MirrorError` with `locked`, which names the
+    /// holder, if it is taken.
     static func tryAcquire(
         _ root: RootDirectory, now: Instant
     ) throws(MirrorError) -> RootLock {
         var heldBy: String?
         do throws(Errno) {
-            let path = ".mirror/lock"
-            let folder = try root.makeFolder(".mirror")
-            let file = Descriptor(
-                owning: try retrying("openat", path) {
-                    linux_openat(
-                        folder.number, "lock",
-                        O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
-                })
-            do throws(Errno) {
-                try retrying("flock", path) { linux_flock(file.number, LOCK_EX | LOCK_NB) }
-            } catch {
-                if error.number == EWOULDBLOCK { heldBy = holder(in: file) }
-                throw error
+            let path = root.shard.folder + "/" + name
+            let file = try lock(path, heldBy: &heldBy) { () throws(Errno) in
+                try root.makeFolder(root.shard.folder)
             }
             let text = Array("\(hostName())\n\(getpid())\n\(now.rfc3339)\n".utf8)
             try file.write(text, at: 0, path: path)
@@ -55,7 +48,7 @@ final class RootLock: Sendable {
             if let heldBy {
                 throw MirrorError(
                     .locked,
-                    "\(root.path): another run holds the lock (\(heldBy)).",
+                    "\(root.path): another run \(root.shard.remark)holds the lock (\(heldBy)).",
                     remedy: Remedy(.waitForLock))
             }
             // The root is right but the write failed, so another root would not help.
@@ -66,6 +59,63 @@ final class RootLock: Sendable {
         }
     }
 
+    /// Opens the lock file and locks it, alone. Sets `heldBy` if another process has the lock.
+    ///
+    /// A process that takes over all rows of a shard removes the file, so an unlinked one is opened
+    /// again.
+    private static func lock(
+        _ path: String, heldBy: inout String?, in folder: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Descriptor {
+        while true {
+            let folder = try folder()
+            let file = Descriptor(
+                owning: try retrying("openat", path) {
+                    linux_openat(
+                        folder.number, name,
+                        O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+                })
+            do throws(Errno) {
+                try retrying("flock", path) { linux_flock(file.number, LOCK_EX | LOCK_NB) }
+            } catch {
+                if error.number == EWOULDBLOCK { heldBy = holder(in: file, path) }
+                throw error
+            }
+            if try file.status(path: path).links > 0 { return file }
+        }
+    }
+
+    /// Takes the lock of another shard, alone or together with others that read its index.
+    ///
+    /// Returns nil if the lock is taken. Throws the `Errno` of a lock file that cannot be opened,
+    /// also if there is none.
+    static func tryHold(
+        _ folder: Descriptor, of shard: Shard, alone: Bool
+    ) throws(Errno) -> RootLock? {
+        let path = shard.folder + "/" + name
+        let file = Descriptor(
+            owning: try retrying("openat", path) {
+                linux_openat(folder.number, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+            })
+        let lock = RootLock(file: file, warning: nil)
+        return try lock.take(alone: alone, shard) ? lock : nil
+    }
+
+    /// Changes the lock of a shard between alone and together with others.
+    ///
+    /// Returns false, and then may hold nothing, if another process has the lock.
+    func take(alone: Bool, _ shard: Shard) throws(Errno) -> Bool {
+        let kind = alone ? LOCK_EX : LOCK_SH
+        do throws(Errno) {
+            try retrying("flock", shard.folder + "/" + RootLock.name) {
+                linux_flock(file.number, kind | LOCK_NB)
+            }
+        } catch {
+            if error.number == EWOULDBLOCK { return false }
+            throw error
+        }
+        return true
+    }
+
     /// Returns a warning if other machines may not see the locks of a file system; otherwise nil.
     static func warning(for kind: FileSystemKind) -> String? {
         kind.networkName.map {
@@ -74,8 +124,8 @@ final class RootLock: Sendable {
     }
 
     /// Returns the holder that the lock file names: `host, pid 12, since …`.
-    private static func holder(in file: Descriptor) -> String {
-        let bytes = (try? file.bytes(at: 0, count: 512, path: ".mirror/lock")) ?? []
+    private static func holder(in file: Descriptor, _ path: String) -> String {
+        let bytes = (try? file.bytes(at: 0, count: 512, path: path)) ?? []
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in
             String(
                 String.UnicodeScalarView(line.unicodeScalars.filter { (0x20..<0x7F) ~= $0.value }))

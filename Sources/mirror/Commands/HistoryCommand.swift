@@ -20,6 +20,7 @@ struct HistoryCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many runs.", valueName: "n")) var last = 30
 
     @OptionGroup var root: RootOptions
+    @OptionGroup var shard: ShardOptions
     @OptionGroup(title: "Output") var output: ListOptions
 
     func validate() throws {
@@ -27,9 +28,11 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let session = try root.session()
+        var configuration = Configuration()
+        try shard.apply(to: &configuration)
+        let session = try root.session(configuration)
         let runs = try await session.history.runs(limit: last)
-        show(runs, root: session.root)
+        show(runs, of: session)
     }
 }
 
@@ -99,7 +102,7 @@ struct WhyCommand: AsyncParsableCommand, ShowsProgress {
 
 extension HistoryCommand {
     /// Prints the runs: a JSON document for scripts, or a line a run for people.
-    private func show(_ runs: [PastRun], root: String) {
+    private func show(_ runs: [PastRun], of session: MirrorSession) {
         guard !output.json else {
             return Console.output.document { json in
                 json.array("runs", runs) { run, json in run.write(to: &json) }
@@ -109,7 +112,7 @@ extension HistoryCommand {
         let clock = LocalClock.ofThisProcess(now: .now)
         var lines = LineBuffer()
         defer { lines.flush() }
-        lines.line("root \(root.printable)")
+        lines.line(TextReport.title(root: session.root, shard: session.shardName))
         for run in runs where !output.quiet || run.summary?.exit != 0 {
             lines.line(line(run, style, clock))
         }
@@ -131,6 +134,7 @@ extension HistoryCommand {
         let received = summary.bytesReceived
         if received > 0 { facts.append("\(ByteCount(received)) received") }
         facts.append(TextReport.seconds(summary.seconds))
+        if let shard = summary.shard { facts.insert("shard \(shard)", at: 0) }
         var text = label + time + "  " + facts.joined(separator: ", ")
         if let error = summary.error { text += style.faint("  (\(error.message.printable))") }
         return text

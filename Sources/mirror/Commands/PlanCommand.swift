@@ -21,6 +21,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "What") var shard: ShardOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
@@ -39,6 +40,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         var configuration = network.configuration
         configuration.minFree = minFree.bytes
         configuration.store = store
+        try shard.apply(to: &configuration)
         let session = try MirrorSession(root: root.root, configuration: configuration)
         if manifests.isEmpty { try session.requireRoot() }
         var arguments = ManifestArguments(
@@ -70,7 +72,7 @@ extension Plan {
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: now)
         var lines = LineBuffer()
-        lines.line("root \(root.printable)")
+        lines.line(TextReport.title(root: root, shard: shard))
         for position in steps.indices {
             if !options.verbose, steps.isPlainKeep(at: position) { continue }
             let step = shownStep(at: position)

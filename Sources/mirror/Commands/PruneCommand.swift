@@ -48,7 +48,7 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
             removal.apply(to: &options)
             try await run.carryOut(
                 manifests, planning, waiting: ending.wait, in: session,
-                announce: { run.announce(root: session.root) }
+                announce: { run.announce(session) }
             ) { plan in
                 CommandStage.enter(.removing)
                 try await run.show(session.execute(plan.removalsOnly, options: options))

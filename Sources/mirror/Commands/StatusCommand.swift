@@ -35,6 +35,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     @Option(help: .skip, completion: .tags) var skip: [String] = []
 
     @OptionGroup var root: RootOptions
+    @OptionGroup var shard: ShardOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup var network: NoNetworkOptions
     @OptionGroup(title: "Output") var output: DetailOptions
@@ -44,7 +45,9 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     func run() async throws {
-        let session = try root.session()
+        var configuration = Configuration()
+        try shard.apply(to: &configuration)
+        let session = try root.session(configuration)
         let manifests = try await ManifestArguments(locations: manifests, lists: lists)
             .look(in: session)
         if have { return try await printDigests(of: manifests, in: session) }
@@ -52,7 +55,7 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         let isSelection = due || !only.isEmpty || !skip.isEmpty
         let status = Mutex(
             StatusOutput(
-                options: output, root: session.root, runs: runs,
+                options: output, session: session, runs: runs,
                 troubles: try await session.history.troubles(of: runs),
                 paused: try session.pausedTargets(), isSelection: isSelection))
         let due = due
@@ -126,6 +129,7 @@ private struct StatusOutput {
     /// A copy, because reading the parser's own value a million times takes long.
     private let isJSON: Bool
     private let root: String
+    private let shard: String?
     private let runs: [PastRun]
     /// The files that failed in the last run, or that it left stale.
     private let troubles: [Target: Outcome]
@@ -143,13 +147,14 @@ private struct StatusOutput {
     /// `runs` are the last runs, newest first. `troubles` are the files that failed in the last of
     /// them, or that it left stale. `paused` are the targets that no run fetches.
     init(
-        options: any OutputChoices, root: String, runs: [PastRun], troubles: [Target: Outcome],
+        options: any OutputChoices, session: MirrorSession, runs: [PastRun],
+        troubles: [Target: Outcome],
         paused: PausedTargets, isSelection: Bool
     ) {
         self.options = options
         dashboard = TreeTotals(paused: paused)
         isJSON = options.json
-        self.root = root
+        (root, shard) = (session.root, session.shardName)
         self.runs = runs
         self.troubles = troubles
         self.isSelection = isSelection
@@ -161,10 +166,11 @@ private struct StatusOutput {
 
     /// Begins the document, or the report.
     mutating func begin() {
-        guard options.json else { return lines.line("root \(root.printable)") }
+        guard options.json else { return lines.line(TextReport.title(root: root, shard: shard)) }
         json.beginObject()
         json.member("v", 1)
         json.member("root", root)
+        if let shard { json.member("shard", shard) }
         json.key("files")
         json.beginArray()
     }

@@ -24,6 +24,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "What") var shard: ShardOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "What is kept") var storage: StorageOptions
@@ -37,8 +38,8 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     /// The option groups as one value.
     var options: SyncOptions {
         SyncOptions(
-            manifests: manifests, lists: lists, root: root, selection: selection, network: network,
-            when: when, storage: storage, running: running, removal: removal,
+            manifests: manifests, lists: lists, root: root, selection: selection, shard: shard,
+            network: network, when: when, storage: storage, running: running, removal: removal,
             operations: operations, output: output)
     }
 
@@ -80,6 +81,7 @@ struct SyncOptions {
     var lists: ImportOptions
     var root: RootOptions
     var selection: SelectionOptions
+    var shard: ShardOptions
     var network: NetworkOptions
     var when: PermissionOptions
     var storage: StorageOptions
@@ -108,7 +110,9 @@ struct SyncOptions {
 
     /// A session over the root.
     func makeSession() throws -> MirrorSession {
-        try MirrorSession(root: root.root, configuration: running.configuration(network))
+        var configuration = running.configuration(network)
+        try shard.apply(to: &configuration)
+        return try MirrorSession(root: root.root, configuration: configuration)
     }
 
     /// The limits and permissions of the run.
@@ -150,7 +154,7 @@ extension SyncOptions {
         if when.unlessMetered, let reason = PermissionStatus.reasonMeteringIsUnknown() {
             output.note("The network counts as not metered: \(reason)")
         }
-        output.announce(root: session.root)
+        output.announce(session)
     }
 
     /// Returns how many files the next run asks about.

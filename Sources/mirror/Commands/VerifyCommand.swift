@@ -22,6 +22,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     @Flag(help: "Fetch again what differs.") var repair = false
 
     @OptionGroup var root: RootOptions
+    @OptionGroup var shard: ShardOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
@@ -29,7 +30,9 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
 
     func run() async throws {
         running.ending.watchDeadline()
-        let session = try root.session(running.configuration(network))
+        var configuration = running.configuration(network)
+        try shard.apply(to: &configuration)
+        let session = try root.session(configuration)
         let manifests = try await ManifestArguments(
             locations: manifests, isOffline: network.offline, lists: lists,
             isStrict: network.strict

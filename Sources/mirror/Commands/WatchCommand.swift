@@ -23,6 +23,7 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "What") var shard: ShardOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "What is kept") var storage: StorageOptions
@@ -50,8 +51,8 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     /// The option groups as one value.
     var options: SyncOptions {
         SyncOptions(
-            manifests: manifests, lists: lists, root: root, selection: selection, network: network,
-            when: when, storage: storage, running: running, removal: removal,
+            manifests: manifests, lists: lists, root: root, selection: selection, shard: shard,
+            network: network, when: when, storage: storage, running: running, removal: removal,
             operations: operations, output: output)
     }
 

@@ -153,9 +153,10 @@ struct RunOutput {
         if options.json { Console.output.write(bytes: RunOutput.line(event)) }
     }
 
-    /// Prints the first line of a report, which names the root.
-    func announce(root: String) {
-        if !options.json, !options.quiet { Console.output.line("root \(root.printable)") }
+    /// Prints the first line of a report, which names the root and the shard.
+    func announce(_ session: MirrorSession) {
+        if options.json || options.quiet { return }
+        Console.output.line(TextReport.title(root: session.root, shard: session.shardName))
     }
 
     /// Prints a note about a problem that does not end the run.
@@ -211,10 +212,13 @@ struct RunOutput {
         opening open: () throws -> MirrorSession, _ body: (MirrorSession) async throws -> Void
     ) async throws {
         var root = ""
+        var shard: String?
         do {
             let session = try open()
-            root = session.root
-            Interruption.setLastWords { [root] in breakOff($0, exit: $1, root: root) }
+            (root, shard) = (session.root, session.shardName)
+            Interruption.setLastWords { [root, shard] in
+                breakOff($0, exit: $1, root: root, shard: shard)
+            }
             try await body(session)
             Interruption.setLastWords(nil)
         } catch {
@@ -228,7 +232,7 @@ struct RunOutput {
             let failure = CommandError(end)
             // A signal's exit code takes precedence over the error's.
             let event = Event.failure(
-                failure.error, root: root, exit: Interruption.exitCode,
+                failure.error, root: root, shard: shard, exit: Interruption.exitCode,
                 seconds: MirrorCommand.seconds)
             if options.json { Console.output.write(bytes: RunOutput.line(event)) }
             operations?.note(event)
@@ -280,7 +284,7 @@ struct RunOutput {
     /// Prints the final lines of a process that ends before its run has been concluded.
     ///
     /// The summary is the last line. It has no numbers if the run has none yet.
-    private func breakOff(_ error: MirrorError, exit: Int32, root: String) {
+    private func breakOff(_ error: MirrorError, exit: Int32, root: String, shard: String?) {
         var end = held.takeEarly()
         let error = end?.summary.error ?? error
         let isInterrupted = error.code == .cancelled
@@ -292,7 +296,8 @@ struct RunOutput {
         end?.summary.seconds = MirrorCommand.seconds
         let event =
             end?.event
-            ?? .failure(error, root: root, exit: exit, seconds: MirrorCommand.seconds)
+            ?? .failure(
+                error, root: root, shard: shard, exit: exit, seconds: MirrorCommand.seconds)
         operations?.note(last: event)
         if options.json { Console.output.write(last: RunOutput.line(event)) }
     }

@@ -177,6 +177,11 @@ struct TextReport {
             + again.cause.message(without: again.target).printable
     }
 
+    /// Returns the first line of a report.
+    static func title(root: String, shard: String?) -> String {
+        "root \(root.printable)" + (shard.map { ", shard \($0)" } ?? "")
+    }
+
     private func summary(_ summary: Summary) -> String {
         var parts: [String] = []
         for outcome in Outcome.allCases where summary[outcome] > 0 {
@@ -187,8 +192,8 @@ struct TextReport {
             parts.append("\(summary.orphans) no longer wanted (--prune removes)")
         }
         let counts = parts.isEmpty ? "nothing to do" : parts.joined(separator: ", ")
-        var text =
-            "\(Counted(summary.resources, "resource")): \(counts)."
+        var text = summary.shard.map { "Shard \($0): " } ?? ""
+        text += "\(Counted(summary.resources, "resource")): \(counts)."
         text += " \(ByteCount(summary.bytesReceived)) received"
         if summary.bytesReused > 0 { text += ", \(ByteCount(summary.bytesReused)) reused" }
         text += ", \(Counted(summary.requests, "request"))"

@@ -51,8 +51,10 @@ import Testing
     @Test func allConnectionsToAnIndexHaveOneDescriptor() throws {
         let index = try Index.open(try RootDirectory(opening: folder.path), now: now)
         let root = try RootDirectory(opening: folder.path)
-        let first = IndexFile(folder: try root.openFolder(".mirror"), root: root)
-        let second = IndexFile(folder: try root.openFolder(".mirror"), root: root)
+        let first = IndexFile(
+            folder: try root.openFolder(".mirror"), of: .whole, root: root)
+        let second = IndexFile(
+            folder: try root.openFolder(".mirror"), of: .whole, root: root)
         #expect(first.folderPath == second.folderPath)
         #expect(first.isOpen)
         try index.close()

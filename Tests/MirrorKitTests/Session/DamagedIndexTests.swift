@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Two cursors see rows that are in order, and miss those between them.
-    @Test(arguments: [1749, 1750]) func aRowBetweenTwoShardsIsMissed(number: Int) async throws {
+    @Test(arguments: [1749, 1750]) func aRowBetweenTwoRangesIsMissed(number: Int) async throws {
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         try rename("Caches/f\(number)", "Caches/f9\(number % 1000)", in: rig)

@@ -33,6 +33,11 @@ package struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
     /// The budget as a text that `init(text:)` reads.
     package var description: String { "\(bytes)/\(period.rawValue)" }
 
+    /// The budget of one of the processes that share the work.
+    func share(of shard: Shard) -> TransferBudget {
+        TransferBudget(bytes: shard.share(of: bytes), period: period)
+    }
+
     /// Returns the beginning of the period that contains an instant.
     func start(at now: Instant, _ offset: LocalOffset) -> Instant {
         offset.instant(of: first(of: offset.civil(now)))
@@ -140,6 +145,14 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
         let minute = offset.minute(of: now)
         let rate = rules.first { $0.window.contains(minute: minute) }?.rate ?? otherwise
         return rate > 0 ? rate : nil
+    }
+
+    /// The limit of one of the processes that share the work.
+    func share(of shard: Shard) -> RateLimit {
+        var limit = self
+        limit.rules = rules.map { Rule(window: $0.window, rate: shard.share(of: $0.rate)) }
+        limit.otherwise = shard.share(of: otherwise)
+        return limit
     }
 
     /// The given rate outside all windows, in bytes a second. 0 means no limit.

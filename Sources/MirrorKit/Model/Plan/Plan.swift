@@ -60,6 +60,8 @@ public struct Plan: Sendable {
     /// `nil` means that a run could change rows during the scan, so that they are read again.
     var rowsMark: Int?
 
+    /// The part of all targets that the plan is about, such as `3/8`. `nil` means all of them.
+    package var shard: String?
     /// What folder stores have of the files that the steps fetch, in the stores' order.
     var stores: [StoreContents] = []
     /// Facts for people that keep the plan from nothing, such as a store that cannot be read.
@@ -274,6 +276,7 @@ extension Plan {
         json.beginObject()
         json.member("v", 1)
         json.member("root", root)
+        if let shard { json.member("shard", shard) }
         json.key("steps")
         json.beginArray()
         for position in steps.indices {

@@ -44,6 +44,11 @@ public struct Configuration: Sendable {
     /// Rules `FROM=TO` of two http(s) URLs: a URL that begins with FROM is asked at TO and its rest
     /// first, and at FROM if that fails. TO gets no credentials of FROM.
     public var rewrite: [String] = []
+    /// The part of all targets that this process has, such as `3/8`, if several work in one root.
+    ///
+    /// Each has a lock and an index of its own, and its share of rates, budgets and quotas. `nil`
+    /// means all targets.
+    public var shard: String?
     /// The number of bytes that must stay free on each file system.
     public var minFree: Int64 = 64 << 20
     /// The treatment of untracked or edited files at a target.
@@ -102,6 +107,7 @@ extension Configuration {
         try Configuration.check("maxTransfer", maxTransfer, Configuration.natural)
         try Configuration.check("minFree", minFree, Configuration.natural)
         _ = try substitutes()
+        if let shard { _ = try Shard(shard) }
         if let storePush, try Store(storePush).url == nil {
             throw MirrorError(
                 .usage, "\(Quoted(storePush)): files are put into a store by its http(s) URL.")

@@ -86,6 +86,8 @@ public struct Summary: Sendable, Hashable {
     public var exit: Int32 = 0
     /// The root's path.
     public var root = ""
+    /// The part of all targets that the run had, such as `3/8`. `nil` means all of them.
+    public var shard: String?
 
     /// A run in which nothing happened.
     public init() {}
@@ -258,6 +260,7 @@ extension Summary {
             json.null()
         }
         json.member("root", root)
+        if let shard { json.member("shard", shard) }
         json.member("resources", resources)
         for outcome in Outcome.allCases {
             json.key(named: outcome.summaryKey)

@@ -1,10 +1,10 @@
-/// Looks at a shard: a range of the targets, in their order.
+/// Looks at a range of the targets, in their order.
 ///
-/// The shard merges three sorted streams in one pass: wanted resources, index rows and files. If an
+/// It merges three sorted streams in one pass: wanted resources, index rows and files. If an
 /// unchanged file's row meets all demands of its resource, the target costs no more than a
-/// comparison of bytes. For every other target the shard makes a situation, and the reconciler
+/// comparison of bytes. For every other target it makes a situation, and the reconciler
 /// decides.
-struct ScanShard: ~Copyable {
+struct ScanRange: ~Copyable {
     private let view: ScanView
     private var next: Int
     private let end: Int
@@ -18,10 +18,10 @@ struct ScanShard: ~Copyable {
     /// The position of the first entry that the meter has not counted yet.
     private var metered: Int
 
-    /// Makes a shard of a range of the wanted entries.
+    /// Takes a range of the wanted entries.
     ///
-    /// Rows before the range's first entry belong to the previous shard. Rows from the first entry
-    /// after the range on belong to the next shard. The first and the last shard have all further
+    /// Rows before the range's first entry belong to the previous range. Rows from the first entry
+    /// after the range on belong to the next range. The first and the last range have all further
     /// rows.
     init(_ range: Range<Int>, of view: ScanView) {
         self.view = view
@@ -34,7 +34,7 @@ struct ScanShard: ~Copyable {
             !view.options.verify && view.options.refetch.isEmpty && view.parts.isEmpty
     }
 
-    /// Looks at the targets of the shard and decides. Throws `MirrorError`.
+    /// Looks at the targets and decides. Throws `MirrorError`.
     consuming func look() throws -> ScanFindings {
         if let index = view.index {
             let start = next > 0 ? view.wanted.target(of: view.wanted.entries[next]).path : ""
@@ -64,7 +64,7 @@ struct ScanShard: ~Copyable {
 
     /// Decides on the cursor's row, and on the wanted entries before that row.
     ///
-    /// Returns false if the row belongs to the next shard.
+    /// Returns false if the row belongs to the next range.
     private mutating func advance(
         _ cursor: inout ProjectionCursor, before limit: [UInt8]?
     ) throws -> Bool {

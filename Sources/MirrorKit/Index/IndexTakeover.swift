@@ -1,0 +1,213 @@
+internal import CSQLite
+internal import Glibc
+
+/// Takes over what other shards' indexes know of a shard's targets, when their number has changed.
+///
+/// Rows are copied and committed durably, and only then a file beside the old index says so
+/// (`IndexFolder`). A crash between the two makes the next run copy them again. When all shards of
+/// one number have taken their rows, the last of them removes the old index.
+struct IndexTakeover {
+    private let root: RootDirectory
+    /// The open index of the root's shard, which gets the rows.
+    private let index: Index
+
+    /// How long to wait for a process that settles another index, in milliseconds.
+    private static let longestWait: Int64 = 2_000
+
+    /// Brings the index of the root's shard up to date. The caller holds the shard's lock.
+    ///
+    /// Throws `MirrorError` with `locked` if a run of another number of shards is under way.
+    static func run(_ root: RootDirectory, _ index: Index) throws(MirrorError) {
+        let takeover = IndexTakeover(root: root, index: index)
+        do {
+            if var own = try IndexFolder(of: root.shard, in: root), !own.takers.isEmpty {
+                let folder = own
+                try index.write(durably: true) { (batch: inout Database) throws(IndexError) in
+                    try batch.removeRows(takenFrom: folder)
+                }
+                try own.forgetTakers()
+            }
+            for folder in try IndexFolder.others(than: root.shard, in: root) {
+                // A folder without a lock never had a run.
+                guard let lock = try takeover.hold(folder) else { continue }
+                defer { lock.release() }
+                if folder.mayHaveRows(of: root.shard) { try takeover.take(folder, lock) }
+            }
+        } catch let error as Errno {
+            throw MirrorError(error)
+        } catch let error as IndexError {
+            throw error.mirrorError(in: root.shard.folder)
+        } catch {
+            throw MirrorError(wrapping: error)
+        }
+    }
+
+    /// Locks another shard's index together with other readers, after its leftovers are settled.
+    ///
+    /// Returns nil if the folder has no lock.
+    private func hold(_ folder: IndexFolder) throws -> RootLock? {
+        let (shard, descriptor) = (folder.shard, folder.descriptor)
+        let end = SystemClock.monotonic() + IndexTakeover.longestWait
+        let hasRows = folder.mayHaveRows(of: root.shard)
+        while true {
+            var lock: RootLock?
+            do throws(Errno) {
+                lock = try RootLock.tryHold(descriptor, of: shard, alone: true)
+            } catch {
+                if error.number == ENOENT { return nil }
+                throw error
+            }
+            if let lock {
+                if hasRows { try settle(folder) }
+                if try lock.take(alone: false, shard) { return lock }
+            }
+            if let lock = try RootLock.tryHold(descriptor, of: shard, alone: false) {
+                if try !hasRows || isSettled(folder) { return lock }
+                lock.release()
+            }
+            guard SystemClock.monotonic() < end else { throw isUnderWay(shard) }
+            usleep(20_000)
+        }
+    }
+
+    private func isUnderWay(_ shard: Shard) -> MirrorError {
+        let runs = [shard, root.shard].map {
+            "a run of \($0.isWhole ? "all targets" : "shard \($0.text)")"
+        }
+        return MirrorError(
+            .locked,
+            "\(root.path): \(runs[0]) is under way, and \(runs[1]) cannot begin beside it.",
+            remedy: Remedy(.waitForLock))
+    }
+
+    /// Whether no run left anything to settle in an index.
+    private func isSettled(_ folder: IndexFolder) throws -> Bool {
+        let file = folder.file(in: root)
+        if try file.size(suffix: "-wal") ?? 0 > 0 { return false }
+        var database = try Database(
+            file.immutableName, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+            beneath: folder.descriptor)
+        return try database.number(
+            """
+            SELECT (SELECT count(*) FROM intents) + (SELECT count(*) FROM sets)
+                + (SELECT count(*) FROM hidden_files)
+            """) == 0
+    }
+
+    /// Settles what a killed run left in another shard's index, as that shard's next run would.
+    private func settle(_ folder: IndexFolder) throws {
+        if let isSettled = try? isSettled(folder), isSettled { return }
+        let other = try RootDirectory(opening: root.path, shard: folder.shard)
+        let opened = try Index.open(other, now: SystemClock.now())
+        do { _ = try Recovery.settle(other, opened, now: SystemClock.now()) } catch {
+            try? opened.close()
+            throw error
+        }
+        try opened.close()
+        if try isSettled(folder) { return }
+        throw MirrorError(
+            .usage,
+            "\(root.path): a set of an earlier run is not in place yet. Sync its manifest without a shard first."
+        )
+    }
+
+    /// Copies the rows of the shard's targets, and removes the index if that was the last of them.
+    private func take(_ folder: IndexFolder, _ lock: RootLock) throws {
+        var folder = folder
+        let (own, name) = (root.shard, folder.file(in: root).immutableName)
+        try index.writing(attached: name) { [folder] (batch: inout Database) throws(IndexError) in
+            try batch.copyRows(of: own, from: folder)
+        }
+        try folder.note(taker: own)
+        guard folder.isTakenOver, try lock.take(alone: true, folder.shard) else { return }
+        try index.writing(attached: name) { (batch: inout Database) throws(IndexError) in
+            try batch.run("INSERT OR IGNORE INTO runs SELECT * FROM former.runs")
+        }
+        folder.remove(in: root)
+    }
+}
+
+// MARK: Rows
+
+extension Index {
+    /// Runs one durable transaction that can also read another index, as `former`.
+    fileprivate func writing(
+        attached name: String, _ body: (inout Database) throws(IndexError) -> Void
+    ) throws(IndexError) {
+        // ATTACH cannot run within a transaction.
+        _ = try read { (database: inout Database) throws(IndexError) in
+            try database.execute("ATTACH ? AS former") { $0.add(name) }
+        }
+        defer {
+            try? read { (database: inout Database) throws(IndexError) in
+                try database.run("DETACH former")
+            }
+        }
+        try write(durably: true, body)
+    }
+}
+
+extension Database {
+    /// Copies the rows of a shard's targets from `former`, which is the index of a folder.
+    fileprivate mutating func copyRows(
+        of own: Shard, from folder: IndexFolder
+    ) throws(IndexError) {
+        try define("mirror_counts") { path, isNamed in
+            folder.counts(path, for: own, isNamedByServer: isNamed)
+        }
+        let counts = { (path: String) in
+            "mirror_counts(\(path), \(path) IN (SELECT path FROM former.server_names))"
+        }
+        for table in ["files", "uses", "evicted"] {
+            try run(
+                "INSERT OR REPLACE INTO \(table) SELECT * FROM former.\(table) WHERE \(counts("path"))"
+            )
+        }
+        try run("INSERT OR REPLACE INTO parts SELECT * FROM former.parts WHERE \(counts("target"))")
+        for table in ["part_provenances", "milestones", "extents"] {
+            try run(
+                """
+                INSERT OR REPLACE INTO \(table) SELECT * FROM former.\(table) \
+                WHERE part IN (SELECT name FROM main.parts)
+                """)
+        }
+        try run(
+            """
+            INSERT OR REPLACE INTO server_names SELECT * FROM former.server_names \
+            WHERE mirror_counts(path, 1);
+            INSERT OR REPLACE INTO meta SELECT * FROM former.meta \
+            WHERE key >= 'size ' AND key < 'size!' AND \(counts("substr(key, 6)"));
+            INSERT OR IGNORE INTO meta SELECT * FROM former.meta \
+            WHERE key >= 'host ' AND key < 'host!';
+            INSERT OR REPLACE INTO manifests SELECT * FROM former.manifests AS other \
+            WHERE NOT EXISTS (SELECT 1 FROM main.manifests AS known WHERE known.name = other.name \
+            AND coalesce(known.synced_at, 0) >= coalesce(other.synced_at, 0));
+            """)
+        // Each shard gets an equal part of what was spent of the budget.
+        guard let spent = try budgetAccount(in: "former") else { return }
+        if let known = try budgetAccount(), known.start > spent.start { return }
+        _ = try chargeBudget(own.share(of: spent.spent), since: spent.start)
+    }
+
+    /// Removes the rows that other shards have taken over from the index of a folder.
+    fileprivate mutating func removeRows(takenFrom folder: IndexFolder) throws(IndexError) {
+        try define("mirror_taken") { path, isNamed in
+            folder.isTaken(path, isNamedByServer: isNamed)
+        }
+        let isTaken = { (path: String) in
+            "mirror_taken(\(path), \(path) IN (SELECT path FROM server_names))"
+        }
+        for table in ["files", "uses", "evicted"] {
+            try run("DELETE FROM \(table) WHERE \(isTaken("path"))")
+        }
+        try run(
+            """
+            DELETE FROM parts WHERE \(isTaken("target"));
+            DELETE FROM part_provenances WHERE part NOT IN (SELECT name FROM parts);
+            DELETE FROM milestones WHERE part NOT IN (SELECT name FROM parts);
+            DELETE FROM extents WHERE part NOT IN (SELECT name FROM parts);
+            DELETE FROM meta WHERE key >= 'size ' AND key < 'size!' AND \(isTaken("substr(key, 6)"));
+            DELETE FROM server_names WHERE mirror_taken(path, 1);
+            """)
+    }
+}
