@@ -84,7 +84,9 @@ extension Index {
     ) throws(MirrorError) -> Index {
         let file = folder.file(in: root)
         return try indexed(in: file.place) { () throws(IndexError) in
-            try file.isThere() ? file.openReader() : empty()
+            // `isThere` does not look if this process has the index open.
+            guard folder.hasIndex, try file.isThere() else { return try empty() }
+            return try file.openReader()
         }
     }
 
