@@ -5,8 +5,8 @@ internal import MirrorTestSupport
 /// lock that ends with its holder.
 enum CrowdTorture: TortureClass {
     static let name = "R10"
-    static let title = "2 to 8 runs at once in one root; killed lock holders"
-    static let trials = 200
+    static let title = "2 to 8 runs or shards at once in one root; killed lock holders"
+    static let trials = 300
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         var tally = Tally()
@@ -14,15 +14,19 @@ enum CrowdTorture: TortureClass {
         // A sample runs beside other tests: there, how long it takes says nothing.
         story.isTimed = trials >= Self.trials
         defer { story.end() }
-        for round in 0..<max(1, trials / 2) {
+        for round in 0..<max(1, trials / 3) {
             tally.count("seed \(seed), crowd \(round)", try story.crowd(round))
         }
-        for round in 0..<max(1, trials / 2) {
+        for round in 0..<max(1, trials / 3) {
+            tally.count("seed \(seed), shards \(round)", try story.shards(round))
+        }
+        for round in 0..<max(1, trials / 3) {
             tally.count("seed \(seed), killed holder \(round)", try story.killedHolder(round))
         }
         tally.notes.append(
             "\(story.ran) runs did their work beside others, \(story.refused) found the root locked"
         )
+        tally.notes.append("\(story.shardRuns) shards ran, \(story.killedShards) were killed")
         tally.notes.append(
             "\(story.killed) holders killed; the next had the lock after \(story.slowest) ms at most"
         )
@@ -42,6 +46,8 @@ private struct CrowdStory {
     private(set) var refused = 0
     private(set) var killed = 0
     private(set) var slowest = 0
+    private(set) var shardRuns = 0
+    private(set) var killedShards = 0
     var isTimed = false
 
     private static let divided = "Caches/shared/a"
@@ -111,6 +117,37 @@ private struct CrowdStory {
         if succeeded == 0 { wrong.append("no run succeeded") }
         ran += succeeded
         return try wrong + tree.foreign(in: ground.tree()) + settle(manifests)
+    }
+
+    /// New versions, then some shards at once, in numbers that change, of which some are killed.
+    mutating func shards(_ round: Int) throws -> [String] {
+        publish(divides: round % 5 == 4)
+        let manifests = try manifests(at: server.url)
+        var wrong: [String] = []
+        for _ in 0..<Int.random(in: 2...4, using: &random) {
+            let count = Int.random(in: 1...4, using: &random)
+            let numbers = (1...count).filter { _ in count == 1 || random.next() % 3 > 0 }
+            let runs = try numbers.map { number in
+                let shard = count == 1 ? [] : ["--shard", "\(number)/\(count)"]
+                let run = try ground.sync(
+                    manifests[round % 2], ["--segments", "3", "--take-over", "--prune"] + shard)
+                return (run, kills: random.next() % 3 == 0)
+            }
+            Pause.milliseconds(Int.random(in: 0..<150, using: &random))
+            for (run, kills) in runs where kills { run.signal(SIGKILL) }
+            for (run, kills) in runs {
+                let result = run.wait()
+                shardRuns += 1
+                switch result.ending {
+                case .signalled(SIGKILL) where kills: killedShards += 1
+                case .exited(0):
+                    if result.summary("removed") != "0" { wrong.append("a shard removed files") }
+                default: wrong.append("\(result.ending): \(result.errors.suffix(300))")
+                }
+            }
+            wrong += try tree.foreign(in: ground.tree())
+        }
+        return try wrong + settle(manifests)
     }
 
     /// Kills a run that holds the lock; the next run, or one that waits in line, has it at once.

@@ -42,6 +42,8 @@ public final class Nginx: Sendable {
         scheme == "https" ? "https://127.0.0.1:\(ports.tls)" : "http://127.0.0.1:\(ports.plain)"
     }
 
+    /// A cache of what `url("http")` serves, whose slices are fetched once.
+    public var cache: String { url("http") + "/site" }
     /// A server that wants a client certificate. It trusts `certificate`.
     public var guarded: String { "https://127.0.0.1:\(ports.guarded)" }
     /// A server that asks for a client certificate and goes on without one.
@@ -107,10 +109,29 @@ public final class Nginx: Sendable {
             uwsgi_temp_path uwsgi; scgi_temp_path scgi;
             default_type application/octet-stream;
             keepalive_requests 100000;
+            proxy_cache_path site levels=1:2 keys_zone=site:1m use_temp_path=off;
             root \(place.full("www"));
             server {
                 listen 127.0.0.1:\(ports.plain);
                 location /slow/ { limit_rate 2m; }
+                location /cas/ {
+                    dav_methods PUT;
+                    create_full_put_path on;
+                    client_max_body_size 0;
+                }
+                location /site/ {
+                    proxy_pass http://127.0.0.1:\(ports.plain)/;
+                    proxy_http_version 1.1;
+                    proxy_set_header Connection "";
+                    slice 256k;
+                    proxy_set_header Range $slice_range;
+                    proxy_cache site;
+                    proxy_cache_key $uri$slice_range;
+                    proxy_cache_valid 200 206 1h;
+                    proxy_cache_lock on;
+                    proxy_cache_lock_timeout 1h;
+                    proxy_cache_lock_age 1h;
+                }
             }
             server {
                 listen 127.0.0.1:\(ports.tls) ssl http2;
