@@ -76,9 +76,12 @@ struct IndexFolder {
         takers.contains { $0.has(path, isNamedByServer: isNamedByServer) }
     }
 
-    /// Whether shards have taken over all rows: all shards of one number.
-    var isTakenOver: Bool {
-        Dictionary(grouping: takers, by: \.count).contains { $0.value.count == $0.key }
+    /// Whether the folder has nothing that counts: all shards of one number have taken their rows, or
+    /// it is a shard's and has no index, as after a removal that was broken off.
+    var isUnused: Bool {
+        hasIndex
+            ? Dictionary(grouping: takers, by: \.count).contains { $0.value.count == $0.key }
+            : !shard.isWhole
     }
 }
 

@@ -117,19 +117,21 @@ extension IndexFile {
             guard let words = error.damage else { throw error }
             return try openAnew("damaged", "The index was damaged (\(words)).", now)
         }
-        // SQLite would replay a log without a database into the new one.
-        if try filed({ () throws(Errno) in try size(suffix: "-wal") }) ?? 0 > 0 {
+        // SQLite would replay a log without a database into the new one. A database without tables
+        // keeps its log: a run was killed while it made the tables, and SQLite drops what it wrote.
+        let sizes = try filed { () throws(Errno) in (try size() ?? 0, try size(suffix: "-wal") ?? 0) }
+        if sizes.0 == 0, sizes.1 > 0 {
             _ = try filed { () throws(Errno) in try setAside(as: "damaged", at: now) }
         }
         removeMarks()
         return try open(isNew: true)
     }
 
-    /// Throws if another process has the index open.
+    /// Throws if another process has the index open, which is to be replaced or removed.
     ///
     /// When that process closes the old index, it would remove the new log, which has the same
     /// name.
-    private func checkThatNoneReads() throws(IndexError) {
+    func checkThatNoneReads() throws(IndexError) {
         do throws(IndexError) {
             let old = try Database(
                 path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, beneath: folder
@@ -140,9 +142,7 @@ extension IndexFile {
         } catch {
             guard case .database(let code, _) = error, code & 0xFF == SQLITE_BUSY else { return }
             throw .database(
-                code: code,
-                words: "another process reads the index of an earlier mirror; end it, and run again"
-            )
+                code: code, words: "another process reads the index; end it, and run again")
         }
     }
 

@@ -27,11 +27,16 @@ struct IndexTakeover {
                 }
                 try own.forgetTakers()
             }
-            for folder in try IndexFolder.others(than: root.shard, in: root) {
-                // A folder without a lock never had a run.
+            for var folder in try IndexFolder.others(than: root.shard, in: root) {
+                // A folder without a lock never had a run, or was removed meanwhile.
                 guard let lock = try takeover.hold(folder) else { continue }
                 defer { lock.release() }
-                if folder.mayHaveRows(of: root.shard) { try takeover.take(folder, lock) }
+                if folder.mayHaveRows(of: root.shard) { try takeover.take(&folder) }
+                // Another process may have taken rows since the folder was opened.
+                guard (try? folder.readTakers()) != nil, folder.isUnused,
+                    try lock.take(alone: true, folder.shard)
+                else { continue }
+                try takeover.remove(folder)
             }
         } catch let error as Errno {
             throw MirrorError(error)
@@ -48,8 +53,8 @@ struct IndexTakeover {
     private func hold(_ folder: IndexFolder) throws -> RootLock? {
         let (shard, descriptor) = (folder.shard, folder.descriptor)
         let end = SystemClock.monotonic() + IndexTakeover.longestWait
-        let hasRows = folder.mayHaveRows(of: root.shard)
         while true {
+            let hasRows = folder.mayHaveRows(of: root.shard)
             var lock: RootLock?
             do throws(Errno) {
                 lock = try RootLock.tryHold(descriptor, of: shard, alone: true)
@@ -111,17 +116,27 @@ struct IndexTakeover {
         )
     }
 
-    /// Copies the rows of the shard's targets, and removes the index if that was the last of them.
-    private func take(_ folder: IndexFolder, _ lock: RootLock) throws {
-        var folder = folder
-        let (own, name) = (root.shard, folder.file(in: root).immutableName)
-        try index.writing(attached: name) { [folder] (batch: inout Database) throws(IndexError) in
-            try batch.copyRows(of: own, from: folder)
+    /// Copies the rows of the shard's targets.
+    private func take(_ folder: inout IndexFolder) throws {
+        let (own, other, name) = (root.shard, folder, folder.file(in: root).immutableName)
+        try index.writing(attached: name) { (batch: inout Database) throws(IndexError) in
+            try batch.copyRows(of: own, from: other)
         }
         try folder.note(taker: own)
-        guard folder.isTakenOver, try lock.take(alone: true, folder.shard) else { return }
-        try index.writing(attached: name) { (batch: inout Database) throws(IndexError) in
-            try batch.run("INSERT OR IGNORE INTO runs SELECT * FROM former.runs")
+    }
+
+    /// Removes an unused folder's index; its lock is held alone.
+    ///
+    /// If a reader has it open, a later run removes it: when that reader closes the index, it would
+    /// remove the log of a new one of the same name.
+    private func remove(_ folder: IndexFolder) throws {
+        if folder.hasIndex {
+            let file = folder.file(in: root)
+            do throws(IndexError) { try file.checkThatNoneReads() } catch { return }
+            try index.writing(attached: file.immutableName) {
+                (batch: inout Database) throws(IndexError) in
+                try batch.run("INSERT OR IGNORE INTO runs SELECT * FROM former.runs")
+            }
         }
         folder.remove(in: root)
     }

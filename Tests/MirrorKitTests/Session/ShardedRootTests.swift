@@ -1,3 +1,4 @@
+import CSQLite
 import Glibc
 import MirrorTestSupport
 import Testing
@@ -307,6 +308,38 @@ import Testing
             }
             #expect(paths == paths.sorted() && paths.count == 40)
         }
+    }
+
+    /// SQLite would remove the log of a new index when the reader of the old one closes it.
+    @Test func anIndexThatIsReadIsRemovedLater() async throws {
+        let manifest = try manifest()
+        _ = try await syncAll(1, manifest)
+        let reader = try Index.openForReading(RootDirectory(opening: root))
+        _ = try reader.record(for: manifest.resources[0].target)
+        let sum = try await syncAll(2, manifest)
+        #expect(sum[.kept] == 60 && sum.requests == 0)
+        #expect(folder.bytes(of: "root/.mirror/index.sqlite") != nil)
+        #expect(try await session().status(of: [manifest]).count { $0.state == .intact } == 60)
+        try reader.close()
+        _ = try await session("1/2").sync(manifest)
+        #expect(folder.bytes(of: "root/.mirror/index.sqlite") == nil)
+    }
+
+    /// A run that is killed while it makes its tables leaves a part of a log.
+    @Test func anIndexThatWasBegunIsGoneOnWith() async throws {
+        let place = "root/.mirror/shards/1-of-2/"
+        try folder.write([], to: place + "lock")
+        let begun = try Database(
+            folder.path + "/" + place + "index.sqlite",
+            flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        try begun.run("PRAGMA journal_mode = WAL")
+        _ = consume begun
+        try folder.write([UInt8](repeating: 7, count: 9000), to: place + "index.sqlite-wal")
+        let manifest = try manifest(8)
+        _ = try await syncAll(3, manifest)
+        _ = try await syncAll(2, manifest)
+        #expect(!folder.names(in: "root/.mirror").contains { $0.contains("damaged") })
+        #expect(shardFolders == ["1-of-2", "2-of-2"])
     }
 
     /// The spent part of a budget goes along.
