@@ -119,7 +119,8 @@ extension IndexFile {
         }
         // SQLite would replay a log without a database into the new one. A database without tables
         // keeps its log: a run was killed while it made the tables, and SQLite drops what it wrote.
-        let sizes = try filed { () throws(Errno) in (try size() ?? 0, try size(suffix: "-wal") ?? 0) }
+        let sizes = try filed { () throws(Errno) in (try size() ?? 0, try size(suffix: "-wal") ?? 0)
+        }
         if sizes.0 == 0, sizes.1 > 0 {
             _ = try filed { () throws(Errno) in try setAside(as: "damaged", at: now) }
         }

@@ -28,7 +28,6 @@ struct IndexTakeover {
                 try own.forgetTakers()
             }
             for var folder in try IndexFolder.others(than: root.shard, in: root) {
-                // A folder without a lock never had a run, or was removed meanwhile.
                 guard let lock = try takeover.hold(folder) else { continue }
                 defer { lock.release() }
                 if folder.mayHaveRows(of: root.shard) { try takeover.take(&folder) }
@@ -49,7 +48,7 @@ struct IndexTakeover {
 
     /// Locks another shard's index together with other readers, after its leftovers are settled.
     ///
-    /// Returns nil if the folder has no lock.
+    /// Returns nil if the folder was removed meanwhile.
     private func hold(_ folder: IndexFolder) throws -> RootLock? {
         let (shard, descriptor) = (folder.shard, folder.descriptor)
         let end = SystemClock.monotonic() + IndexTakeover.longestWait

@@ -30,6 +30,8 @@ final class RowWalk {
     private var database: Database?
     /// The statement that is at the current row. `nil` after the last row.
     private(set) var statement: OpaquePointer?
+    /// The path of the current row. `nil` if the path is damaged, or after the last row.
+    private(set) var path: UnsafeBufferPointer<UInt8>?
     /// Says whether the row for a path counts. `nil` means that all do.
     var counts: ((UnsafeBufferPointer<UInt8>) -> Bool)?
     /// Notes an error of the index, and returns it for callers.
@@ -56,12 +58,14 @@ final class RowWalk {
     /// returns the rows in that order. The scan would then take files for orphans.
     func next() throws(MirrorError) -> Bool {
         repeat {
+            path = nil
             guard let statement else { return false }
             do throws(IndexError) {
                 guard try database?.step(statement) == true else {
                     self.statement = nil
                     return false
                 }
+                path = text(0, of: statement)
                 // A row whose path is not text is damaged; reading the row throws later.
                 guard let path else { return true }
                 let order = last.withUnsafeBufferPointer { ByteOrder.compare($0, path) }
@@ -75,9 +79,6 @@ final class RowWalk {
         } while path.map { counts?($0) ?? true } == false
         return true
     }
-
-    /// The path of the current row. `nil` if the path is damaged, or after the last row.
-    var path: UnsafeBufferPointer<UInt8>? { statement.flatMap { text(0, of: $0) } }
 
     fileprivate func text(
         _ column: Int32, of statement: OpaquePointer

@@ -86,15 +86,16 @@ final class RootLock: Sendable {
 
     /// Takes the lock of another shard, alone or together with others that read its index.
     ///
-    /// Returns nil if the lock is taken. Throws the `Errno` of a lock file that cannot be opened,
-    /// also if there is none.
+    /// Returns nil if the lock is taken. Throws `ENOENT` if the folder was removed.
     static func tryHold(
         _ folder: Descriptor, of shard: Shard, alone: Bool
     ) throws(Errno) -> RootLock? {
         let path = shard.folder + "/" + name
         let file = Descriptor(
             owning: try retrying("openat", path) {
-                linux_openat(folder.number, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+                linux_openat(
+                    folder.number, name,
+                    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
             })
         let lock = RootLock(file: file, warning: nil)
         return try lock.take(alone: alone, shard) ? lock : nil
