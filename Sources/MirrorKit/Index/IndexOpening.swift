@@ -213,11 +213,12 @@ extension IndexFile {
 
     /// Opens a sound index for reading.
     fileprivate func openReader() throws(IndexError) -> Index {
-        // Machines that share files do not share the memory beside the log.
+        // The shards of a root on a network file system may be on other machines, which do not share
+        // the memory beside the log.
         let isWritable =
             faccessat(folder.number, ".", W_OK, 0) == 0
             && faccessat(folder.number, IndexFile.name, W_OK, 0) == 0
-            && FileSystemKind(of: folder).networkName == nil
+            && (place == Shard.whole.folder || FileSystemKind(of: folder).networkName == nil)
         do throws(IndexError) { return try openReader(isWritable: isWritable) } catch {
             // SQLite needs disk space for the memory that it shares with other processes.
             guard isWritable, error.isUnwritable else { throw error }

@@ -27,9 +27,14 @@ struct IndexTakeover {
                 }
                 try own.forgetTakers()
             }
-            for var folder in try IndexFolder.others(than: root.shard, in: root) {
-                guard let lock = try takeover.hold(folder) else { continue }
-                defer { lock.release() }
+            // All locks come first, so that a run which may not begin takes nothing.
+            var held: [(folder: IndexFolder, lock: RootLock)] = []
+            defer { for (_, lock) in held { lock.release() } }
+            for folder in try IndexFolder.others(than: root.shard, in: root) {
+                if let lock = try takeover.hold(folder) { held.append((folder, lock)) }
+            }
+            for (folder, lock) in held {
+                var folder = folder
                 if folder.mayHaveRows(of: root.shard) { try takeover.take(&folder) }
                 // Another process may have taken rows since the folder was opened.
                 guard (try? folder.readTakers()) != nil, folder.isUnused,
@@ -103,16 +108,26 @@ struct IndexTakeover {
         if let isSettled = try? isSettled(folder), isSettled { return }
         let other = try RootDirectory(opening: root.path, shard: folder.shard)
         let opened = try Index.open(other, now: SystemClock.now())
-        do { _ = try Recovery.settle(other, opened, now: SystemClock.now()) } catch {
+        let left: [UnfinishedSet]
+        do {
+            left = try Recovery.settle(
+                other, opened, now: SystemClock.now(), removesParts: false
+            ).unfinishedSets
+        } catch {
             try? opened.close()
             throw error
         }
         try opened.close()
-        if try isSettled(folder) { return }
-        throw MirrorError(
-            .usage,
-            "\(root.path): a set of an earlier run is not in place yet. Sync its manifest without a shard first."
-        )
+        if try left.isEmpty && isSettled(folder) { return }
+        throw left.isEmpty
+            ? MirrorError(
+                .locked,
+                "\(root.path): another process reads \(folder.shard.folder)/\(IndexFile.name), whose rows are to be taken over.",
+                remedy: Remedy(.waitForLock))
+            : MirrorError(
+                .usage,
+                "\(root.path): a set of an earlier run is not in place yet. Sync its manifest without a shard first."
+            )
     }
 
     /// Copies the rows of the shard's targets.
@@ -121,7 +136,11 @@ struct IndexTakeover {
         try index.writing(attached: name) { (batch: inout Database) throws(IndexError) in
             try batch.copyRows(of: own, from: other)
         }
+        // The new index must have its name on the disk before the rows of the old one do not count.
+        for parent in root.takeUnflushedFolders() { try parent.flush(path: own.folder) }
         try folder.note(taker: own)
+        // A server of the tree looks at this folder to learn that its indexes have changed.
+        if let folders = try? root.openFolder(Shard.folders) { futimens(folders.number, nil) }
     }
 
     /// Removes an unused folder's index; its lock is held alone.

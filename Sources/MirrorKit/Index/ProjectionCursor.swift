@@ -99,6 +99,8 @@ struct ProjectionCursor: ~Copyable {
     private var walks: [RowWalk]
     /// The walk that is at the current row.
     private var current: RowWalk?
+    /// The path of the current row of several walks.
+    private var last: [UInt8] = []
 
     /// The SELECT statement for rows from a path on.
     static let rows = Schema.records + " WHERE path >= ? ORDER BY path"
@@ -108,7 +110,7 @@ struct ProjectionCursor: ~Copyable {
         FROM files WHERE path >= ? ORDER BY path
         """
 
-    /// Merges walks, of which no two have a row for the same path.
+    /// Merges walks. If two have a row for one path, as while shards take over rows, one counts.
     init(_ walks: [RowWalk]) { self.walks = walks }
 
     /// Moves to the next row; returns false after the last. Throws if the row's path is out of
@@ -118,19 +120,24 @@ struct ProjectionCursor: ~Copyable {
             current = walks[0]
             return try walks[0].next()
         }
-        if let current {
-            if try !current.next() { walks.removeAll { $0 === current } }
-        } else {
+        if current == nil {
             var left: [RowWalk] = []
             for walk in walks where try walk.next() { left.append(walk) }
             walks = left
         }
-        // A row without a path is damaged, so it comes first: reading it throws.
-        current = walks.min { first, second in
-            guard let path = first.path else { return true }
-            return second.path.map { ByteOrder.compare(path, $0) < 0 } ?? false
+        while true {
+            if let current, try !current.next() { walks.removeAll { $0 === current } }
+            // A row without a path is damaged, so it comes first: reading it throws.
+            current = walks.min { first, second in
+                guard let path = first.path else { return true }
+                return second.path.map { ByteOrder.compare(path, $0) < 0 } ?? false
+            }
+            guard let path = current?.path else { return current != nil }
+            if path.elementsEqual(last) { continue }
+            last.removeAll(keepingCapacity: true)
+            last.append(contentsOf: path)
+            return true
         }
-        return current != nil
     }
 
     private var statement: OpaquePointer? { current?.statement }

@@ -197,7 +197,10 @@ final class Promoter: Sendable {
         else { return }
         let intents = try? environment.index.read { (database: inout Database) throws(IndexError) in
             let all = try database.intents()
-            return (all: all, committed: try database.committed(of: all))
+            return (
+                all: all, committed: try database.committed(of: all),
+                parts: Set(try database.partNames())
+            )
         }
         // Without the intents, it is unknown which parts a set needs, and which may be a person's
         // file.
@@ -208,6 +211,10 @@ final class Promoter: Sendable {
             uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
         where PartRecord.isName(name) && !promised.contains(name) {
+            // Parts of other processes that work in the root were not flushed by this one.
+            let isOwn =
+                PartRecord.hasTag(environment.root.shard.tag, name) || intents.parts.contains(name)
+            guard isOwn else { continue }
             // Under a part's name there may be another program's file, which an exchange moved
             // there.
             let entry = DirectoryEntry(

@@ -33,21 +33,30 @@ struct Recovery {
     private let index: Index
     private let now: Instant
     private let probe: PromotionProbe
+    private let removesParts: Bool
     private var settled = Settled()
 
-    private init(tree: RecoveryTree, index: Index, now: Instant, probe: PromotionProbe) {
+    private init(
+        tree: RecoveryTree, index: Index, now: Instant, probe: PromotionProbe, removesParts: Bool
+    ) {
         self.tree = tree
         self.index = index
         self.now = now
         self.probe = probe
+        self.removesParts = removesParts
     }
 
     /// Settles everything. The caller holds the root's lock, and no other work is under way.
+    ///
+    /// - Parameter removesParts: whether parts without rows are removed. They stay where other
+    ///   indexes may have their rows.
     static func settle(
         _ root: RootDirectory, _ index: Index, now: Instant,
-        probe: PromotionProbe = PromotionProbe()
+        probe: PromotionProbe = PromotionProbe(), removesParts: Bool = true
     ) throws(MirrorError) -> Settled {
-        var recovery = Recovery(tree: RecoveryTree(root), index: index, now: now, probe: probe)
+        var recovery = Recovery(
+            tree: RecoveryTree(root), index: index, now: now, probe: probe,
+            removesParts: removesParts)
         do {
             try recovery.settlePromotions()
             try recovery.settleLeftovers()
@@ -114,7 +123,9 @@ struct Recovery {
     private mutating func settleLeftovers() throws {
         let leftovers = Leftovers(tree: tree, index: index)
         try leftovers.removeHiddenFiles(besides: settled.promised)
-        settled.removedRows += try leftovers.settleParts(besides: settled.promised)
+        if removesParts {
+            settled.removedRows += try leftovers.settleParts(besides: settled.promised)
+        }
         settled.removedFiles = tree.removedFiles
     }
 }
