@@ -310,6 +310,21 @@ import Testing
         }
     }
 
+    /// A shard that settles a run of all targets knows no rows of other shards' parts.
+    @Test func partsOfOthersStayWhenAKilledRunIsSettled() async throws {
+        let manifest = try manifest(8)
+        _ = try await syncAll(1, manifest)
+        let index = try Index.open(RootDirectory(opening: root), now: Instant(seconds: 0))
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.noteHiddenFile("Caches/.x.mirror-" + String(repeating: "0", count: 32))
+        }
+        try index.close()
+        let part = PartRecord.passingName(for: try Target("Caches/x"), tag: try Shard("2/3").tag)
+        try folder.write([1], to: "root/tmp/" + part)
+        _ = try await session("1/3").sync(manifest)
+        #expect(folder.names(in: "root/tmp") == [part])
+    }
+
     /// SQLite would remove the log of a new index when the reader of the old one closes it.
     @Test func anIndexThatIsReadIsRemovedLater() async throws {
         let manifest = try manifest()
