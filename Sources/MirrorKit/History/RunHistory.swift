@@ -47,7 +47,9 @@ package struct RunHistory: Sendable {
     ///
     /// - Parameter runs: the last runs, the newest first.
     package func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
-        let troubled = RunHistory.troubled(among: runs)
+        let troubled = runs.newestEnded.filter { run in
+            RunHistory.troubling.contains { run.summary?[$0] ?? 0 > 0 }
+        }
         if troubled.isEmpty { return [:] }
         let marks = RunHistory.troubling.map { Array("\"outcome\":\"\($0.rawValue)\"".utf8) }
         return try await engine.look { view in
@@ -66,20 +68,6 @@ package struct RunHistory: Sendable {
     }
 
     private static let troubling = [Outcome.failed, .noRoom, .stale]
-
-    /// The newest completed run, or that of each shard, as far as they have such files.
-    private static func troubled(among runs: [PastRun]) -> [PastRun] {
-        guard let newest = runs.lastEnded else { return [] }
-        let count = newest.summary?.shard.flatMap { try? Shard($0) }?.count
-        var shards: Set<String?> = []
-        return runs.filter { run in
-            guard let summary = run.summary, !run.onlyRemoved,
-                summary.shard.flatMap({ try? Shard($0) })?.count == count,
-                shards.insert(summary.shard).inserted
-            else { return false }
-            return troubling.contains { summary[$0] > 0 }
-        }
-    }
 }
 
 // MARK: All decisions of the last runs

@@ -10,15 +10,20 @@ struct IndexTakeover {
     private let root: RootDirectory
     /// The open index of the root's shard, which gets the rows.
     private let index: Index
+    /// Sentences for people about what killed runs left in the other indexes.
+    private var notices: [String] = []
+
+    private init(_ root: RootDirectory, _ index: Index) { (self.root, self.index) = (root, index) }
 
     /// How long to wait for a process that settles another index, in milliseconds.
     private static let longestWait: Int64 = 2_000
 
     /// Brings the index of the root's shard up to date. The caller holds the shard's lock.
     ///
-    /// Throws `MirrorError` with `locked` if a run of another number of shards is under way.
-    static func run(_ root: RootDirectory, _ index: Index) throws(MirrorError) {
-        let takeover = IndexTakeover(root: root, index: index)
+    /// Returns sentences for people about what killed runs left in the other indexes. Throws
+    /// `MirrorError` with `locked` if a run of another number of shards is under way.
+    static func run(_ root: RootDirectory, _ index: Index) throws(MirrorError) -> [String] {
+        var takeover = IndexTakeover(root, index)
         do {
             if var own = try IndexFolder(of: root.shard, in: root), !own.takers.isEmpty {
                 let folder = own
@@ -42,6 +47,7 @@ struct IndexTakeover {
                 else { continue }
                 try takeover.remove(folder)
             }
+            return takeover.notices
         } catch let error as Errno {
             throw MirrorError(error)
         } catch let error as IndexError {
@@ -54,7 +60,7 @@ struct IndexTakeover {
     /// Locks another shard's index together with other readers, after its leftovers are settled.
     ///
     /// Returns nil if the folder was removed meanwhile.
-    private func hold(_ folder: IndexFolder) throws -> RootLock? {
+    private mutating func hold(_ folder: IndexFolder) throws -> RootLock? {
         let (shard, descriptor) = (folder.shard, folder.descriptor)
         let end = SystemClock.monotonic() + IndexTakeover.longestWait
         while true {
@@ -89,13 +95,17 @@ struct IndexTakeover {
             remedy: Remedy(.waitForLock))
     }
 
-    /// Whether no run left anything to settle in an index.
+    /// Whether an index is sound, and no run left anything to settle in it.
+    ///
+    /// Throws `IndexError` if it is damaged or has no tables. An attached index is read with the
+    /// connection of this shard's own, which must not see another's damage.
     private func isSettled(_ folder: IndexFolder) throws -> Bool {
         let file = folder.file(in: root)
         if try file.size(suffix: "-wal") ?? 0 > 0 { return false }
         var database = try Database(
             file.immutableName, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
             beneath: folder.descriptor)
+        try database.runCheck("quick_check")
         return try database.number(
             """
             SELECT (SELECT count(*) FROM intents) + (SELECT count(*) FROM sets)
@@ -104,22 +114,25 @@ struct IndexTakeover {
     }
 
     /// Settles what a killed run left in another shard's index, as that shard's next run would.
-    private func settle(_ folder: IndexFolder) throws {
-        if let isSettled = try? isSettled(folder), isSettled { return }
+    private mutating func settle(_ folder: IndexFolder) throws {
+        do { if try isSettled(folder) { return } } catch is IndexError {
+            folder.file(in: root).put(.doubted)
+        }
         let other = try RootDirectory(opening: root.path, shard: folder.shard)
         let opened = try Index.open(other, now: SystemClock.now())
-        let left: [UnfinishedSet]
+        let settled: Recovery.Settled
         do {
-            left = try Recovery.settle(
-                other, opened, now: SystemClock.now(), removesParts: false
-            ).unfinishedSets
+            settled = try Recovery.settle(
+                other, opened, now: SystemClock.now(), removesParts: false)
         } catch {
             try? opened.close()
             throw error
         }
         try opened.close()
-        if try left.isEmpty && isSettled(folder) { return }
-        throw left.isEmpty
+        notices += [opened.notice].compactMap(\.self) + settled.notices
+        let isInPlace = settled.unfinishedSets.isEmpty
+        if try isInPlace && isSettled(folder) { return }
+        throw isInPlace
             ? MirrorError(
                 .locked,
                 "\(root.path): another process reads \(folder.shard.folder)/\(IndexFile.name), whose rows are to be taken over.",

@@ -27,6 +27,22 @@ struct Recovery {
         var promised: Set<[UInt8]> = []
         /// The paths of other programs' files that got neither their names nor conflict names.
         var kept: [String] = []
+
+        /// Sentences for people about what was settled.
+        var notices: [String] {
+            conflicts.map {
+                "An interrupted run had found a file that it did not know; it is kept as \($0)."
+            }
+                + finishedSets.map {
+                    "An interrupted run had begun to put \($0) in place; that was finished."
+                }
+                + lost.map {
+                    "\($0): an interrupted run could not put it in place with the rest of its manifest."
+                }
+                + kept.map {
+                    "A file whose name is taken was changed while its folder was put in place; it is kept as \($0)."
+                } + unfinishedSets.map(\.cause.message)
+        }
     }
 
     private let tree: RecoveryTree

@@ -31,22 +31,11 @@ final class Engine: Sendable {
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
         let settled: Recovery.Settled
-        (index, settled) = try Engine.openIndex(of: root)
+        let taken: [String]
+        (index, taken, settled) = try Engine.openIndex(of: root)
         if let notice = index.notice { notices.append(notice) }
         ResolvedFiles(root).sweep(now: SystemClock.now())
-        notices += settled.conflicts.map {
-            "An interrupted run had found a file that it did not know; it is kept as \($0)."
-        }
-        notices += settled.finishedSets.map {
-            "An interrupted run had begun to put \($0) in place; that was finished."
-        }
-        notices += settled.lost.map {
-            "\($0): an interrupted run could not put it in place with the rest of its manifest."
-        }
-        notices += settled.kept.map {
-            "A file whose name is taken was changed while its folder was put in place; it is kept as \($0)."
-        }
-        notices += settled.unfinishedSets.map(\.cause.message)
+        notices += taken + settled.notices
         unfinished = settled.unfinishedSets
         if let notice = Descriptor.limitNotice(
             wanted: configuration.jobs, limit: Descriptor.limit)
@@ -65,11 +54,11 @@ final class Engine: Sendable {
     /// If the recovery finds damage, the second opening moves the index aside and makes a new one.
     private static func openIndex(
         of root: RootDirectory
-    ) throws(MirrorError) -> (Index, Recovery.Settled) {
+    ) throws(MirrorError) -> (Index, notices: [String], Recovery.Settled) {
         let opened = try Index.open(root, now: SystemClock.now())
         do throws(MirrorError) {
-            try IndexTakeover.run(root, opened)
-            return (opened, try Recovery.settle(root, opened, now: SystemClock.now()))
+            let notices = try IndexTakeover.run(root, opened)
+            return (opened, notices, try Recovery.settle(root, opened, now: SystemClock.now()))
         } catch {
             guard opened.hasSeenDamage else {
                 try? opened.close()
@@ -78,8 +67,8 @@ final class Engine: Sendable {
             try opened.close()
         }
         let anew = try Index.open(root, now: SystemClock.now())
-        try IndexTakeover.run(root, anew)
-        return (anew, try Recovery.settle(root, anew, now: SystemClock.now()))
+        let notices = try IndexTakeover.run(root, anew)
+        return (anew, notices, try Recovery.settle(root, anew, now: SystemClock.now()))
     }
 
     /// Ends the loop and the promoter, closes the index, and releases the lock.

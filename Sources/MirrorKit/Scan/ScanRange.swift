@@ -274,6 +274,16 @@ struct ScanRange: ~Copyable {
     ///
     /// If the file is gone, the orphan's row is forgotten. A changed file belongs to the user now.
     private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
+        // The name may have been a server's choice before, and so the first shard's. Now that the
+        // manifest gives it, another shard has the target, and its file is no orphan.
+        if view.root?.shard.isWhole == false,
+            record.owners.names.contains(where: {
+                view.book.claim(of: $0, on: record.target) != nil
+            })
+        {
+            found.forgotten.append(record.target)
+            return
+        }
         guard case .file(let stamp) = try scan?.look(at: record.target) ?? .absent else {
             found.forgotten.append(record.target)
             return

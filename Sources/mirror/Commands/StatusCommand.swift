@@ -238,7 +238,8 @@ private struct StatusOutput {
     private func failure(of run: PastRun) -> String {
         let count = run.summary?[.failed] ?? 0
         let failed = count > 0 ? ", \(count) failed" : ""
-        return "The last run ended with exit \(run.summary?.exit ?? 0)\(failed) "
+        let shard = run.summary?.shard.map { " of shard \($0)" } ?? ""
+        return "The last run\(shard) ended with exit \(run.summary?.exit ?? 0)\(failed) "
             + "(\(clock.description(of: run.startedAt))); mirror history and mirror why say more."
     }
 

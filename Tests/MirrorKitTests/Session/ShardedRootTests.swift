@@ -277,6 +277,80 @@ import Testing
         #expect(try await session().status(of: [manifest]).count == 4)
     }
 
+    /// A damaged index of an earlier number is moved aside, and harms no sound one.
+    @Test func aDamagedOlderIndexIsMovedAside() async throws {
+        let manifest = try manifest()
+        _ = try await syncAll(2, manifest)
+        _ = try await session("1/3").sync(manifest)
+        let name = "root/.mirror/shards/2-of-2/index.sqlite"
+        var bytes = try #require(folder.bytes(of: name))
+        for at in 4096..<bytes.count { bytes[at] = 0x5A }
+        try folder.write(bytes, to: name)
+        let session = try session("2/3")
+        let notices = try await session.withPlan(of: [manifest]) { _ in await session.notices() }
+        #expect(notices.contains { $0.contains("2-of-2/index.sqlite.damaged-") }, "\(notices)")
+        #expect(!folder.names(in: "root/.mirror/shards/2-of-3").contains { $0.contains("damaged") })
+        #expect(try await session.sync(manifest)[.failed] == 0)
+    }
+
+    /// A target that was a server's choice is the first shard's; one that a manifest names is not.
+    @Test func aNameThatIsGivenNowIsNoOrphan() async throws {
+        var resource = try #require(
+            try manifest().resources.first { try Shard("2/2").has($0.target.path.utf8) })
+        resource.digests = [ByteHasher.digest(.sha256, of: [UInt8(resource.target.name) ?? 0, 1])]
+        let given = Manifest(name: "m", resources: [resource])
+        _ = try await session().sync(given)
+        // As an earlier run would have left it: the row with the first shard, its name a server's.
+        let place = try RootDirectory(opening: root)
+        let row = try #require(try Index.openForReading(place).record(for: resource.target))
+        #expect(unlink(root + "/.mirror/index.sqlite") == 0)
+        let first = try Index.open(
+            RootDirectory(opening: root, shard: try Shard("1/2")), now: Instant(seconds: 0))
+        try first.write { (batch: inout Database) throws(IndexError) in try batch.put(row) }
+        try first.close()
+        var planning = PlanOptions()
+        planning.prune = true
+        for number in 1...2 {
+            let summary = try await session("\(number)/2").sync(given, planning: planning)
+            #expect(summary.removed == 0 && summary[.failed] == 0)
+        }
+        #expect(folder.bytes(of: "root/" + resource.target.path) != nil)
+    }
+
+    /// The quota of Caches is for all processes together.
+    @Test func theQuotaIsDivided() async throws {
+        let shard = try Shard("1/2")
+        let resources = try (0..<40).map { try Target("Caches/\($0)") }
+            .filter { shard.has($0.path.utf8) }.prefix(4).map { target in
+                var resource = Resource(target: target, url: try SourceURL(server.url + "/x"))
+                resource.size = 1000
+                return resource
+            }
+        var planning = PlanOptions()
+        planning.quota = 4000
+        let manifest = Manifest(name: "m", resources: Array(resources))
+        let plan = try await session("1/2").plan(manifest, options: planning)
+        #expect(plan.steps.count { $0.kind == .fetch } == 2)
+        let all = try await session().plan(manifest, options: planning)
+        #expect(all.steps.count { $0.kind == .fetch } == 4)
+    }
+
+    /// A shard that failed is not hidden by another one that ended later.
+    @Test func theLastRunOfEachShardCounts() throws {
+        func run(_ id: String, _ shard: String?, exit: Int32) -> PastRun {
+            var summary = Summary()
+            (summary.shard, summary.exit) = (shard, exit)
+            return PastRun(id: id, startedAt: Instant(seconds: 0), summary: summary)
+        }
+        let runs = [
+            run("5", "2/2", exit: 0), run("4", "1/2", exit: 74), run("3", "1/2", exit: 0),
+            run("2", "3/3", exit: 1), run("1", nil, exit: 1),
+        ]
+        #expect(runs.newestEnded.map(\.id) == ["5", "4"])
+        #expect(runs.lastEnded?.id == "4")
+        #expect(Array(runs.dropFirst(4)).lastEnded?.id == "1")
+    }
+
     @Test func aSetHasNoShards() async throws {
         var set = try manifest(4)
         set.isAtomic = true

@@ -44,8 +44,21 @@ package struct PastRun: Sendable, Hashable {
 // says nothing about the others.
 
 extension [PastRun] {
-    /// The newest run that ended.
-    package var lastEnded: PastRun? { first { $0.summary != nil && !$0.onlyRemoved } }
+    /// The newest run that ended, or that of each shard, if shards ran last; the newest first.
+    var newestEnded: [PastRun] {
+        let ended = filter { $0.summary != nil && !$0.onlyRemoved }
+        let count = { (run: PastRun) in run.summary?.shard.flatMap { try? Shard($0) }?.count ?? 1 }
+        var shards: Set<String?> = []
+        return ended.filter { run in
+            ended.first.map(count) == count(run) && shards.insert(run.summary?.shard).inserted
+        }
+    }
+
+    /// The newest run that ended. Of the newest runs of shards, one that failed.
+    package var lastEnded: PastRun? {
+        let newest = newestEnded
+        return newest.first { $0.summary?.exit != 0 } ?? newest.first
+    }
 
     /// The newest run that ended with exit 0.
     package var lastGood: PastRun? { first { $0.summary?.exit == 0 && !$0.onlyRemoved } }
