@@ -80,7 +80,7 @@ enum IndexError: Error, Hashable {
     /// The `MirrorError` that callers of the library get.
     ///
     /// - Parameter place: the path of the index's folder below the root.
-    func mirrorError(in place: String = Shard.whole.folder) -> MirrorError {
+    func mirrorError(in place: String) -> MirrorError {
         let name = place + "/" + IndexFile.name
         return switch self {
         case .damaged(let words):

@@ -189,7 +189,8 @@ struct ProjectionCursor: ~Copyable {
             var row = Row(statement: statement)
             return try body(&row)
         } catch {
-            throw current?.noted(error) ?? error.mirrorError()
+            throw current?.noted(error)
+                ?? MirrorError(.internalError, "The index was read after its last row.")
         }
     }
 

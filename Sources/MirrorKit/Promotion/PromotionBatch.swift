@@ -141,7 +141,14 @@ struct PromotionBatch {
 
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionError`.
     mutating func place(_ item: StagedFile, _ placement: Placement) throws {
-        item.placed = try placement.place(item, folders: &folders.cache)
+        do { item.placed = try placement.place(item, folders: &folders.cache) } catch let error
+            as Errno where error.number == ENOENT
+        {
+            // Another process may have removed the folder since it was made, because it was empty.
+            folders.cache.drop()
+            _ = try folders.cache.makeFolder(of: item.promotion.target.path)
+            item.placed = try placement.place(item, folders: &folders.cache)
+        }
         item.close()
         folders.touch(folderOf: item.promotion.target.path)
         if item.kind == .move { folders.touch(folderOf: item.path) }
@@ -217,7 +224,7 @@ struct PromotionBatch {
                 try setRows?.write(to: &batch, isSettled: group.unsettled.isEmpty)
                 return vanished
             }
-        } catch { throw PromotionError(error) }
+        } catch { throw PromotionError(error, with: environment.index) }
         for (at, target) in vanished {
             failures[at] = MirrorError(
                 .sourceChanged, "\(target): it was removed while its source was asked. Run again.",

@@ -86,12 +86,12 @@ enum PromotionError: Error {
     case stopped
 
     /// Converts an error that stopped a promotion which can no longer be undone.
-    init(_ error: any Error, at target: Target? = nil) {
+    init(_ error: any Error, at target: Target? = nil, with index: Index) {
         switch error {
         case let fault as PromotionError: self = fault
         case let error as Errno: self = .failed(MirrorError(error, target: target))
         case IndexError.unflushed(let error): self = .unflushed(error)
-        case let error as IndexError: self = .failed(error.mirrorError())
+        case let error as IndexError: self = .failed(error.mirrorError(in: index.place))
         default:
             let place = target?.path ?? "A set"
             self = .failed(MirrorError(.internalError, "\(place): \(error)", target: target))

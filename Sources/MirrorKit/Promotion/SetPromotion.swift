@@ -51,7 +51,7 @@ struct SetPromotion {
         }
         try batch.reached(.staged)
         do throws(IndexError) { try intend() } catch {
-            let result = undo(because: error.mirrorError())
+            let result = undo(because: error.mirrorError(in: batch.environment.index.place))
             if case .unflushed(let error) = error { throw .unflushed(error) }
             return result
         }
@@ -127,7 +127,7 @@ struct SetPromotion {
             } catch PromotionError.failed(let error) {
                 throw failed(at, error)
             } catch let error as IndexError {
-                throw failed(at, error.mirrorError())
+                throw failed(at, error.mirrorError(in: batch.environment.index.place))
             } catch {
                 throw failed(at, MirrorError(.internalError, "\(target): \(error)"))
             }
@@ -198,7 +198,7 @@ struct SetPromotion {
                 }
                 try database.commitJournal(id)
             }
-        } catch { throw PromotionError(error) }
+        } catch { throw PromotionError(error, with: batch.environment.index) }
         journal.isCommitted = true
     }
 
@@ -298,7 +298,7 @@ extension SetPromotion {
                 // The folder may have been removed since the commit.
                 _ = try batch.folders.cache.make(target.folder)
                 try batch.place(item, placement)
-            } catch { throw PromotionError(error, at: target) }
+            } catch { throw PromotionError(error, at: target, with: batch.environment.index) }
         }
     }
 
@@ -336,7 +336,9 @@ extension SetPromotion {
     private mutating func settleOldFolder() throws(PromotionError) -> [String] {
         guard let exchange else { return [] }
         let foreign: FolderExchange.Foreign
-        do { foreign = try exchange.settle() } catch { throw PromotionError(error, at: nil) }
+        do { foreign = try exchange.settle() } catch {
+            throw PromotionError(error, with: batch.environment.index)
+        }
         batch.folders.cache.drop()
         for path in foreign.touched { batch.folders.touch(path) }
         if !foreign.touched.isEmpty { try batch.flush(.names) }

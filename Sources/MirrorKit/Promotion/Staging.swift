@@ -185,7 +185,7 @@ struct Staging {
             }
         } catch {
             if case .unflushed(let error) = error { throw error }
-            let isFull = error.mirrorError().code == .noSpace
+            let isFull = error.mirrorError(in: index.place).code == .noSpace
             throw Errno(number: isFull ? ENOSPC : EIO, call: "sqlite", path: path)
         }
     }

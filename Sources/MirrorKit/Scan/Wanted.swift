@@ -312,13 +312,20 @@ extension Wanted {
     }
 
     /// Whether only this shard can have a target, so that a name that no entry has is wrong.
-    private func isOfShard(_ target: Target) -> Bool { shard.has(target.path.utf8) }
+    /// Names that servers choose are known to the first shard only.
+    private func isOfShard(_ target: Target) -> Bool {
+        shard.has(target.path.utf8)
+            && (shard.number == 1 || !manifests.contains { $0.resources.hasNamesOfServers })
+    }
 
     /// Whether an entry has a target.
     func wants(_ target: Target) -> Bool { position(of: target, in: sortedOrder) != nil }
 }
 
 extension ResourceTable {
+    /// Whether servers choose names of resources.
+    fileprivate var hasNamesOfServers: Bool { indices.contains { isNamedByServer(at: $0) } }
+
     /// Whether a resource is of a shard.
     fileprivate func isOf(_ shard: Shard, at position: Int) -> Bool {
         let isNamed = isNamedByServer(at: position)

@@ -289,7 +289,10 @@ final class CurlRequest {
     /// Returns a negative number if the address is forbidden, the request must wait for a
     /// connection to share, or socket(2) fails.
     fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
-        guard !publicAddressesOnly || allows(address) else { return -1 }
+        if publicAddressesOnly, !isPublic(address) {
+            active?.refusedAddress = true
+            return -1
+        }
         let host = sharedURL.map { Host($0) }
         // A server may refuse a hundred requests at once (GOAWAY). libcurl 7.88 would open a
         // connection for each of them.
@@ -309,22 +312,6 @@ final class CurlRequest {
             active.lacksDescriptor = lacksDescriptor
         }
         return made
-    }
-
-    private func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
-        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
-        // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
-        // keeps the whole address, which for IPv6 is longer than the `sockaddr` that it declares.
-        let place: Range<Int>
-        switch address.pointee.family {
-        case AF_INET: place = start + 4..<start + 8
-        case AF_INET6: place = start + 8..<start + 24
-        default: return false
-        }
-        let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
-        let isAllowed = Host.isPublic(Array(bytes))
-        if !isAllowed { active?.refusedAddress = true }
-        return isAllowed
     }
 }
 

@@ -393,3 +393,18 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_FRESH_CONNECT, 1)
     }
 }
+
+/// Whether libcurl is about to connect to a public address (CURLOPT_OPENSOCKETFUNCTION(3)).
+func isPublic(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+    guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
+    // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
+    // keeps the whole address, which for IPv6 is longer than the `sockaddr` that it declares.
+    let place: Range<Int>
+    switch address.pointee.family {
+    case AF_INET: place = start + 4..<start + 8
+    case AF_INET6: place = start + 8..<start + 24
+    default: return false
+    }
+    let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
+    return Host.isPublic(Array(bytes))
+}

@@ -26,6 +26,8 @@ final class PushHandle: @unchecked Sendable {
         var offset: Int64 = 0
         var hasher: ByteHasher? = ByteHasher(.sha256)
         var isOther = false
+        /// Whether the store's address is not public, and so no connection was made.
+        var refusedAddress = false
 
         init(file: Descriptor?, size: Int64, sha256: Digest?, isCancelled: @escaping () -> Bool) {
             (self.file, self.size, self.sha256) = (file, size, sha256)
@@ -86,9 +88,14 @@ final class PushHandle: @unchecked Sendable {
         easy.set(CURLOPT_XFERINFODATA, pointer: context)
         _ = ccurl_set_progress_callback(easy.handle, pushProgress)
         easy.set(CURLOPT_NOPROGRESS, 0)
+        if settings.publicAddressesOnly {
+            easy.set(socketCallback: pushSocket)
+            easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        }
         let code = withExtendedLifetime(body) { curl_easy_perform(easy.handle) }
         if code == CURLE_OK { return ccurl_get_long(easy.handle, CURLINFO_RESPONSE_CODE) }
         if body.isOther { throw PushError.changed }
+        if body.refusedAddress { throw PushError("the store's address is not public") }
         let status = ccurl_get_long(easy.handle, CURLINFO_RESPONSE_CODE)
         // A server may refuse a body and hang up before it has all of it.
         if status >= 400 { return status }
@@ -118,4 +125,18 @@ private func pushProgress(
     guard let context else { return 0 }
     let body = Unmanaged<PushHandle.Body>.fromOpaque(context).takeUnretainedValue()
     return body.isCancelled() ? 1 : 0
+}
+
+private func pushSocket(
+    _ context: UnsafeMutableRawPointer?, _: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let address, let context else { return -1 }
+    if !isPublic(address) {
+        Unmanaged<PushHandle.Body>.fromOpaque(context).takeUnretainedValue().refusedAddress = true
+        return -1
+    }
+    return socket(
+        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+        address.pointee.protocol)
 }

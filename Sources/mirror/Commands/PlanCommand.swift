@@ -132,7 +132,10 @@ extension Plan {
         if totals.withoutRoom > 0 {
             counts.append("\(totals.withoutRoom) \(Outcome.noRoom.word)")
         }
-        var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
+        var text =
+            counts.isEmpty
+            ? "Nothing is wanted\(shard.map { " of shard \($0)" } ?? "")."
+            : counts.joined(separator: ", ") + "."
         text += " To fetch: \(ByteCount(totals.bytesToFetch))"
         if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
         if totals.storedFiles > 0 {

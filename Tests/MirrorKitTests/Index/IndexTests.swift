@@ -180,7 +180,7 @@ extension IndexSuite {
         #expect(throws: error) {
             try index.write { (_: inout Database) throws(IndexError) in Issue.record("asked") }
         }
-        #expect(throws: error.mirrorError()) { try paths(index) }
+        #expect(throws: error.mirrorError(in: ".mirror")) { try paths(index) }
         try index.close()
         #expect(try open().notice == nil)
     }

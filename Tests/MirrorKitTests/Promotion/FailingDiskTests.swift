@@ -42,6 +42,23 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// Another process has flushed its own parts, or will find that it cannot.
+    @Test func afterAFailedFlushPartsOfOtherShardsStay() async throws {
+        var probe = PromotionProbe()
+        probe.flushError = { Errno(number: EIO, call: "syncfs", path: "disk") }
+        let shards = try [Shard("1/2"), Shard("2/2")]
+        let tree = try PromotionTree(try TemporaryFolder(), probe, shard: shards[0])
+        let names = try shards.map {
+            PartRecord.freshName(
+                for: try Target("Caches/other"), identity: .anonymous, tag: $0.tag)
+        }
+        for name in names { try tree.folder.write("part", to: "tmp/" + name) }
+        let failure = await tree.promote(try tree.promotion("Caches/a", "x")).failure
+        #expect(failure?.code == .inputOutput)
+        #expect(tree.folder.names(in: "tmp") == [names[1]])
+        await tree.promoter.stop()
+    }
+
     @Test(.enabled(if: SmallFileSystem.isPossible))
     func aFullDiskFailsOnlyOnePromotion() async throws {
         let disk = try SmallFileSystem(bytes: 2 << 20)

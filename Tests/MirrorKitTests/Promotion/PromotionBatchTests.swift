@@ -82,6 +82,29 @@ import Testing
         #expect(taken == Array(repeatElement(Self.order, count: batches).joined()))
     }
 
+    /// Another process of the root removes folders that it finds empty.
+    @Test(arguments: ["Caches/d/e/f", "Documents/d/e/f"])
+    func aFolderThatIsRemovedMeanwhileIsMadeAgain(path: String) async throws {
+        let folder = try TemporaryFolder()
+        let removals = Atomic(0)
+        let probe = PromotionProbe(goesOn: { step in
+            let area = folder.path + "/" + path.prefix { $0 != "/" }
+            if step == .flushedBytes, rmdir(area + "/d/e") == 0, rmdir(area + "/d") == 0 {
+                removals.add(1, ordering: .relaxed)
+            }
+            return true
+        })
+        let tree = try PromotionTree(folder, probe)
+        let part = try tree.promotionOfPart(path + "2", "part")
+        for promotion in [try tree.promotion(path, "memory"), part] {
+            #expect(await tree.promote(promotion).failure == nil)
+            #expect(unlink(folder.path + "/" + promotion.target.path) == 0)
+        }
+        #expect(removals.load(ordering: .relaxed) == 2)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
     /// The third flush is that of the second batch's bytes.
     @Test(arguments: 1...4)
     func afterAFailedFlushEveryLaterWorkFails(failing: Int) async throws {

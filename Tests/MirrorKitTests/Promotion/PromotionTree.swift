@@ -22,10 +22,11 @@ final class PromotionTree: Sendable {
     /// Opens a tree that is there already, as the next run does.
     init(
         _ folder: TemporaryFolder,
-        _ probe: PromotionProbe = PromotionProbe(), unfinished: [UnfinishedSet] = []
+        _ probe: PromotionProbe = PromotionProbe(), unfinished: [UnfinishedSet] = [],
+        shard: Shard = .whole
     ) throws {
         self.folder = folder
-        root = try RootDirectory(opening: folder.path)
+        root = try RootDirectory(opening: folder.path, shard: shard)
         index = try Index.open(root, now: PromotionTree.time)
         promoter = try Promoter(
             root: root, index: index, now: { PromotionTree.time }, probe: probe,

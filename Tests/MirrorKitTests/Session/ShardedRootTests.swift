@@ -317,6 +317,26 @@ import Testing
         #expect(folder.bytes(of: "root/" + resource.target.path) != nil)
     }
 
+    /// What a server has called a file is known to the first shard only.
+    @Test func aNameThatAServerChoseCanBeAskedForInAnyShard() async throws {
+        let target = try #require(
+            try (0..<40).map { try Target("Caches/\($0)") }
+                .first { try Shard("2/2").has($0.path.utf8) })
+        var planning = PlanOptions()
+        planning.refetch = [target]
+        planning.refusesUnknownNames = true
+        let given = try manifest(0)
+        let second = try session("2/2")
+        await #expect(throws: MirrorError.self) { try await second.plan(given, options: planning) }
+        var resource = Resource(
+            target: try Target("Caches/x"), url: try SourceURL(server.url + "/x"))
+        resource.isNamedByServer = true
+        let named = Manifest(name: "m", resources: [resource])
+        #expect(try await second.plan(named, options: planning).steps.isEmpty)
+        let first = try session("1/2")
+        #expect(try await first.plan(named, options: planning).steps.count == 1)
+    }
+
     /// The quota of Caches is for all processes together.
     @Test func theQuotaIsDivided() async throws {
         let shard = try Shard("1/2")
