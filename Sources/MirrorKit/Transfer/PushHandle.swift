@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CLinux
 internal import Glibc
 
 /// Why a file was not put into a store: the middle of a sentence.
