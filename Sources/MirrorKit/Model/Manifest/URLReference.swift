@@ -173,6 +173,8 @@ extension SourceURL {
         guard query == nil else {
             throw .file("a file URL has no query; write %3F for a question mark")
         }
+        // A list may have a million URLs, and text without escapes is one that a file can have.
+        guard withPathAndQuery({ $0.contains(UInt8(ascii: "%")) }) else { return }
         for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
             let bytes = PercentEncoding.decode(segment)
             guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")),
