@@ -15,8 +15,9 @@ struct IndexTakeover {
 
     private init(_ root: RootDirectory, _ index: Index) { (self.root, self.index) = (root, index) }
 
-    /// How long to wait for a process that settles another index, in milliseconds.
-    private static let longestWait: Int64 = 2_000
+    /// How long to wait for a process that holds another index's lock for a moment, and for one
+    /// that settles what a killed run left there, in milliseconds.
+    private static let (longestMoment, longestSettling): (Int64, Int64) = (2_000, 600_000)
 
     /// Brings the index of the root's shard up to date. The caller holds the shard's lock.
     ///
@@ -62,7 +63,7 @@ struct IndexTakeover {
     /// Returns nil if the folder was removed meanwhile.
     private mutating func hold(_ folder: IndexFolder) throws -> RootLock? {
         let (shard, descriptor) = (folder.shard, folder.descriptor)
-        let end = SystemClock.monotonic() + IndexTakeover.longestWait
+        let began = SystemClock.monotonic()
         while true {
             let hasRows = folder.mayHaveRows(of: root.shard)
             var lock: RootLock?
@@ -73,14 +74,20 @@ struct IndexTakeover {
                 throw error
             }
             if let lock {
-                if hasRows { try settle(folder) }
+                if hasRows { try settle(folder, under: lock) }
                 if try lock.take(alone: false, shard) { return lock }
             }
             if let lock = try RootLock.tryHold(descriptor, of: shard, alone: false) {
                 if try !hasRows || isSettled(folder) { return lock }
                 lock.release()
             }
-            guard SystemClock.monotonic() < end else { throw isUnderWay(shard) }
+            let waited = SystemClock.monotonic() - began
+            let isSettling = RootLock.isHeldBySettling(descriptor, of: shard)
+            guard
+                waited
+                    < (isSettling
+                        ? IndexTakeover.longestSettling : IndexTakeover.longestMoment)
+            else { throw isUnderWay(shard) }
             usleep(20_000)
         }
     }
@@ -114,7 +121,9 @@ struct IndexTakeover {
     }
 
     /// Settles what a killed run left in another shard's index, as that shard's next run would.
-    private mutating func settle(_ folder: IndexFolder) throws {
+    private mutating func settle(_ folder: IndexFolder, under lock: RootLock) throws {
+        // Even the check takes long in a large index, and others wait for it.
+        try lock.noteThatItSettles(folder.shard)
         do { if try isSettled(folder) { return } } catch is IndexError {
             folder.file(in: root).put(.doubted)
         }

@@ -38,11 +38,7 @@ final class RootLock: Sendable {
             let file = try lock(path, heldBy: &heldBy) { () throws(Errno) in
                 try root.makeFolder(root.shard.folder)
             }
-            let text = Array("\(hostName())\n\(getpid())\n\(now.rfc3339)\n".utf8)
-            try file.write(text, at: 0, path: path)
-            // The file is not emptied before: an emptied file frees its block, and then needs
-            // another one.
-            try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(text.count)) }
+            try write(["\(hostName())", "\(getpid())", now.rfc3339], to: file, path)
             return RootLock(file: file, warning: warning(for: FileSystemKind(of: file)))
         } catch {
             if let heldBy {
@@ -84,6 +80,16 @@ final class RootLock: Sendable {
         }
     }
 
+    private static func write(
+        _ lines: [String], to file: Descriptor, _ path: String
+    ) throws(Errno) {
+        let text = Array(lines.map { $0 + "\n" }.joined().utf8)
+        try file.write(text, at: 0, path: path)
+        // The file is not emptied before: an emptied file frees its block, and then needs another
+        // one.
+        try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(text.count)) }
+    }
+
     /// Takes the lock of another shard, alone or together with others that read its index.
     ///
     /// Returns nil if the lock is taken. Throws `ENOENT` if the folder was removed.
@@ -115,6 +121,24 @@ final class RootLock: Sendable {
             throw error
         }
         return true
+    }
+
+    private static let settles = "settles what a killed run left"
+
+    /// Writes into the file that the holder does not sync, but settles what a killed run left.
+    func noteThatItSettles(_ shard: Shard) throws(Errno) {
+        let lines = [RootLock.settles, "\(getpid())", SystemClock.now().rfc3339]
+        try RootLock.write(lines, to: file, shard.folder + "/" + RootLock.name)
+    }
+
+    /// Whether the holder of a shard's lock only settles what a killed run left.
+    static func isHeldBySettling(_ folder: Descriptor, of shard: Shard) -> Bool {
+        let path = shard.folder + "/" + name
+        let entry = DirectoryEntry(folder: folder, name: name, path: path)
+        guard let file = try? entry.open(O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.bytes(at: 0, count: settles.utf8.count, path: path)
+        else { return false }
+        return bytes.elementsEqual(settles.utf8)
     }
 
     /// Returns a warning if other machines may not see the locks of a file system; otherwise nil.

@@ -237,6 +237,21 @@ import Testing
         #expect(try await session("2/2").sync(manifest).exit == 0)
     }
 
+    /// Settling the index of a long list takes longer than a process waits for a run.
+    @Test func aProcessWaitsForOneThatSettles() async throws {
+        let manifest = try manifest(4)
+        _ = try await syncAll(2, manifest)
+        let place = try RootDirectory(opening: root, shard: try Shard("1/2"))
+        let lock = try RootLock.tryAcquire(place, now: Instant(seconds: 0))
+        try lock.noteThatItSettles(place.shard)
+        let (session, began) = (try session("1/3"), ContinuousClock.now)
+        async let summary = session.sync(manifest)
+        try await Task.sleep(for: .seconds(3))
+        lock.release()
+        #expect(try await summary.exit == 0)
+        #expect(ContinuousClock.now - began >= .seconds(3))
+    }
+
     @Test func aRunOfAllTargetsExcludesShards() async throws {
         try await session().withLock {
             let error = await #expect(throws: MirrorError.self) {
