@@ -103,8 +103,8 @@ final class ManifestBuilder {
     }
 
     /// Adds the resource of a draft, unless it has errors.
-    func finish(_ draft: inout ResourceDraft) {
-        if resourceBuilder.complete(&draft), draft.isSound { resources.append(draft.resource) }
+    func finish(_ draft: ResourceDraft) {
+        if resourceBuilder.complete(draft), draft.isSound { resources.append(draft.resource) }
     }
 
     /// Sets all resources, which form one tree.
@@ -207,7 +207,7 @@ final class ResourceBuilder {
     /// Completes the resource of a draft.
     ///
     /// Returns false if the resource is unusable; the log then has the reason.
-    func complete(_ draft: inout ResourceDraft) -> Bool {
+    func complete(_ draft: ResourceDraft) -> Bool {
         guard let text = draft.url else {
             if !draft.hasURL {
                 check.log.error(at: draft.place, "the resource has no url; add one")
@@ -222,17 +222,17 @@ final class ResourceBuilder {
         else { return false }
         draft.resource.target = target
         draft.resource.isNamedByServer = isNamedByServer
-        fill(&draft, from: url, mirrors)
+        fill(&draft.resource, from: url, mirrors, of: draft)
         return true
     }
 
     /// Sets the values that depend on the URL and on the defaults.
     private func fill(
-        _ draft: inout ResourceDraft, from url: SourceURL,
-        _ mirrors: [(url: SourceURL, draft: MirrorDraft)]
+        _ resource: inout Resource, from url: SourceURL,
+        _ mirrors: [(url: SourceURL, draft: MirrorDraft)], of draft: ResourceDraft
     ) {
         let headers = defaults.headers.elements.overlaid(with: draft.headers.elements)
-        draft.resource.primary = Source(url: url, headers: headers)
+        resource.primary = Source(url: url, headers: headers)
         // Two sources with one URL and the same own headers also inherit the same headers, so one
         // of them is dropped.
         var known: Set<Source> = mirrors.isEmpty ? [] : [Source(url: url)]
@@ -247,17 +247,17 @@ final class ResourceBuilder {
             {
                 continue
             }
-            draft.resource.mirrors.append(
+            resource.mirrors.append(
                 Source(url: mirror.url, headers: inherited.overlaid(with: own)))
         }
-        draft.resource.digests = draft.digests.map(\.value)
+        resource.digests = draft.digests.map(\.value)
         warn(ofWeakDigests: draft)
-        draft.resource.pieces = pieces(of: draft, size: draft.resource.size)
-        draft.resource.refresh =
-            draft.refresh ?? defaults.refresh ?? (draft.resource.pin != nil ? .never : .always)
-        draft.resource.method = method(of: draft) ?? .get
+        resource.pieces = pieces(of: draft, size: resource.size)
+        resource.refresh =
+            draft.refresh ?? defaults.refresh ?? (resource.pin != nil ? .never : .always)
+        resource.method = method(of: draft) ?? .get
         let tags = draft.tags.elements
-        draft.resource.tags =
+        resource.tags =
             tags.isEmpty
             ? defaults.tags.elements
             : defaults.tags.elements + tags.filter { !defaults.tags.contains($0) }

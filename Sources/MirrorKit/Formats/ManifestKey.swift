@@ -12,7 +12,7 @@ extension ManifestKey {
         name.withUnsafeBufferPointer { name in
             allCases.first { key in
                 var text = key.rawValue
-                return text.withUTF8 { ByteOrder.areEqual($0, name) }
+                return text.withUTF8 { $0.count == name.count && $0.elementsEqual(name) }
             }
         }
     }
@@ -150,7 +150,7 @@ enum ResourceKey: String, ManifestKey {
 
 extension ResourceDraft {
     /// Sets a key that has one value; the decoder walks through the other keys.
-    mutating func set(_ key: ResourceKey, _ value: WrittenValue, at place: TextPosition) {
+    func set(_ key: ResourceKey, _ value: WrittenValue, at place: TextPosition) {
         let name = key.rawValue
         switch key {
         case .path: path = located(value, name, at: place)

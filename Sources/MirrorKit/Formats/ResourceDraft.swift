@@ -7,7 +7,7 @@ struct Located<Value> {
 /// A resource while its keys are read, in any order.
 ///
 /// A key with a wrong value is logged, and then counts as missing.
-struct ResourceDraft {
+final class ResourceDraft {
     /// The place at which the resource begins.
     let place: TextPosition
     let check: ValueCheck
@@ -43,9 +43,7 @@ struct ResourceDraft {
     var isSound: Bool { check.log.errorCount == errorsBefore }
 
     /// Sets a digest that is written in hexadecimal digits.
-    mutating func setDigest(
-        _ algorithm: DigestAlgorithm, _ value: WrittenValue, at place: TextPosition
-    ) {
+    func setDigest(_ algorithm: DigestAlgorithm, _ value: WrittenValue, at place: TextPosition) {
         guard let digest = check.digest(algorithm, value, algorithm.rawValue, at: place) else {
             return
         }
@@ -53,7 +51,7 @@ struct ResourceDraft {
     }
 
     /// Adds a digest. Two digests of one algorithm must be equal.
-    mutating func add(_ digest: Digest, at place: TextPosition) {
+    func add(_ digest: Digest, at place: TextPosition) {
         let other = digests.first { $0.value.algorithm == digest.algorithm }
         if let other {
             let flaw = ManifestRules.flaw(
@@ -65,7 +63,7 @@ struct ResourceDraft {
     }
 
     /// Sets the pieces from their draft, unless the draft has errors.
-    mutating func finish(_ pieces: PiecesDraft) {
+    func finish(_ pieces: PiecesDraft) {
         guard let value = pieces.value else { return }
         self.pieces = Located(value: value, place: pieces.place)
     }

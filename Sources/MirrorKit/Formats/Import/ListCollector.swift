@@ -85,7 +85,7 @@ final class ListCollector {
         if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ $0.value.isURL }) {
             unusedBase = nil
         }
-        var draft = builder.draft(at: entry.place)
+        let draft = builder.draft(at: entry.place)
         draft.url = url
         draft.path = (entry.path ?? name(of: entry, at: url)).map(beneathCaches)
         draft.mirrors = entry.mirrors.map { MirrorDraft(at: $0.place, url: $0) }
@@ -98,7 +98,7 @@ final class ListCollector {
         for tag in entry.tags + (wheel?.tags ?? []) {
             builder.check.addTag(.untyped(tag), to: &draft.tags, at: entry.place)
         }
-        addDigests(of: entry, to: &draft)
+        addDigests(of: entry, to: draft)
         for (name, value) in entry.headers {
             // In another program's list a dollar sign is an ordinary character.
             let text = value.value.parts(at: "$", keepingEmpty: true).joined(separator: "$$")
@@ -106,7 +106,7 @@ final class ListCollector {
                 name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
                 valueAt: value.place)
         }
-        guard builder.resourceBuilder.complete(&draft) else { return nil }
+        guard builder.resourceBuilder.complete(draft) else { return nil }
         draft.resource.likelySize = entry.likelySize
         return draft.resource
     }
@@ -265,7 +265,7 @@ final class ListCollector {
         return path.with(isFolder ? text + "/" : text)
     }
 
-    private func addDigests(of entry: ListEntry, to draft: inout ResourceDraft) {
+    private func addDigests(of entry: ListEntry, to draft: ResourceDraft) {
         for (algorithm, hex) in entry.digests {
             draft.setDigest(algorithm, .untyped(hex.value), at: hex.place)
         }

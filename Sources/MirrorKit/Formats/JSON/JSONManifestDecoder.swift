@@ -78,19 +78,19 @@ struct JSONManifestDecoder {
     }
 
     private mutating func decodeResource(at place: TextPosition) throws(DecodingStop) {
-        var draft = builder.draft(at: place)
+        let draft = builder.draft(at: place)
         try members(of: ResourceKey.self) { decoder, key, token throws(DecodingStop) in
             switch (key, token) {
             case (.headers, .beginObject): draft.headers = try decoder.headers()
             case (.mirrors, .beginArray): draft.mirrors = try decoder.mirrors()
-            case (.pieces, .beginObject): try decoder.decodePieces(of: &draft)
+            case (.pieces, .beginObject): try decoder.decodePieces(of: draft)
             case (.tags, .beginArray): draft.tags = try decoder.tags()
             default:
                 let place = decoder.tokens.start
                 draft.set(key, try decoder.value(token), at: place)
             }
         }
-        builder.finish(&draft)
+        builder.finish(draft)
     }
 
     private mutating func mirrors() throws(DecodingStop) -> [MirrorDraft] {
@@ -123,7 +123,7 @@ struct JSONManifestDecoder {
         }
     }
 
-    private mutating func decodePieces(of draft: inout ResourceDraft) throws(DecodingStop) {
+    private mutating func decodePieces(of draft: ResourceDraft) throws(DecodingStop) {
         let pieces = PiecesDraft(at: tokens.start, builder.check)
         try members(of: PiecesKey.self) { decoder, key, token throws(DecodingStop) in
             let place = decoder.tokens.start

@@ -42,15 +42,14 @@ final class MetalinkDialect: XMLDialect {
             if draft.resource.size != nil {
                 builder.log.error(at: element.place, "a second <size>; keep one")
             }
-            self.draft?.resource.size = builder.check.size(
-                .untyped(text.trimmed), "size", at: textAt)
+            draft.resource.size = builder.check.size(.untyped(text.trimmed), "size", at: textAt)
         case ["metalink", "file", "hash"]:
             guard let algorithm = algorithm(of: element) else { return }
-            self.draft?.setDigest(algorithm, .untyped(text.trimmed), at: textAt)
+            draft.setDigest(algorithm, .untyped(text.trimmed), at: textAt)
         case ["metalink", "file", "pieces", "hash"]:
             pieces?.add(.untyped(text.trimmed), at: textAt)
         case ["metalink", "file", "pieces"]:
-            if let pieces { self.draft?.finish(pieces) }
+            if let pieces { draft.finish(pieces) }
             pieces = nil
         default: break
         }
@@ -63,7 +62,7 @@ final class MetalinkDialect: XMLDialect {
     }
 
     private func beginFile(_ element: XMLElement) {
-        var draft = builder.draft(at: element.place)
+        let draft = builder.draft(at: element.place)
         links = []
         if let name = element.attribute("name") {
             let first = name.value.halves(atFirst: "/").map { String($0.before) }
@@ -120,7 +119,6 @@ final class MetalinkDialect: XMLDialect {
 
     /// Sorts the sources by priority, the lowest number first, and ends the resource.
     private func finish(_ draft: ResourceDraft) {
-        var draft = draft
         let order = links.indices.sorted { (links[$0].priority, $0) < (links[$1].priority, $1) }
         let urls = order.map { links[$0].url }
         guard let first = urls.first else {
@@ -130,7 +128,7 @@ final class MetalinkDialect: XMLDialect {
         }
         draft.url = first
         draft.mirrors = urls.dropFirst().map { MirrorDraft(at: $0.place, url: $0) }
-        builder.finish(&draft)
+        builder.finish(draft)
     }
 
     /// The algorithm that the element's `type` names (IANA's hash function textual names).

@@ -137,13 +137,13 @@ final class XMLManifestDialect: XMLDialect {
         let ended = places.removeLast()
         switch ended {
         case .resource:
-            if var draft { builder.finish(&draft) }
+            if let draft { builder.finish(draft) }
             draft = nil
         case .mirror:
             if let mirror { draft?.mirrors.append(mirror) }
             mirror = nil
         case .pieces:
-            if let pieces { draft?.finish(pieces) }
+            if let pieces, let draft { draft.finish(pieces) }
             pieces = nil
         case .body:
             draft?.set(.body, .untyped(text), at: textAt)
@@ -243,10 +243,7 @@ final class XMLManifestDialect: XMLDialect {
         switch outer {
         case .defaults: add(&defaultHeaders)
         case .mirror: if let mirror { add(&mirror.headers) }
-        default:
-            guard var resource = draft else { return }
-            add(&resource.headers)
-            draft = resource
+        default: if let draft { add(&draft.headers) }
         }
     }
 

@@ -171,13 +171,6 @@ enum ByteOrder {
         return count
     }
 
-    /// Whether two texts have the same bytes.
-    static func areEqual(
-        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        first.count == second.count && commonPrefix(first, second) == first.count
-    }
-
     /// Compares two texts by their bytes, a prefix before the longer text.
     ///
     /// Returns a negative number if the first comes before the second, 0 if both are equal, else a
