@@ -14,8 +14,10 @@ extension ListKind {
         var isInResolution = false
         var key: ListWord?
         var values: [Substring: ListWord] = [:]
+        var links = FolderLinks()
         for line in text.telling {
             let depth = line.text.utf8.prefix { $0 == 0x20 }.count
+            links.read(line, at: depth)
             if depth <= 2 {
                 if let key { add(key, values, to: collector) }
                 (key, values, isInResolution) = (nil, [:], false)
@@ -33,6 +35,69 @@ extension ListKind {
             }
         }
         if let key { add(key, values, to: collector) }
+        for name in links.beside {
+            collector.leaveOut(name, "it is a folder, not a file")
+        }
+    }
+
+    /// The links to folders, in the sections before `packages`: `NAME: link:FOLDER`, or `version:
+    /// link:FOLDER` below the name. The folder begins at the project, a key of `importers`.
+    private struct FolderLinks {
+        /// The parts of a folder's path from the workspace; nil for a folder outside.
+        private typealias Folder = [Substring]?
+
+        private var isOfProjects = false
+        private var isOfDependencies = false
+        private var project: Folder = []
+        private var name: ListWord?
+        private var projects: Set<Folder> = [[]]
+        private var links: [String: (name: ListWord, folder: Folder)] = [:]
+
+        /// The names of folders that are no project of the workspace, in the order of the text.
+        var beside: [ListWord] {
+            links.values
+                .filter { $0.folder == nil || !projects.contains($0.folder) }
+                .map(\.name)
+                .sorted { $0.place < $1.place }
+        }
+
+        mutating func read(_ line: ListLine, at depth: Int) {
+            let text = line.trimmed
+            if depth == 0 {
+                isOfProjects = text == "importers:"
+                isOfDependencies = text.lowercased().hasSuffix("dependencies:")
+                project = []
+            }
+            guard isOfProjects || isOfDependencies, let (key, rest) = text.halves(atFirst: ":")
+            else { return }
+            let value = plain(rest.drop { $0 == " " })
+            if isOfProjects, depth == 2 {
+                project = FolderLinks.folder(plain(key), from: [])
+                if project != nil { projects.insert(project) }
+            } else if value.isEmpty {
+                name = line.word(plain(key))
+            } else if value.hasPrefix("link:"), key != "specifier",
+                let name = key == "version" ? name : line.word(plain(key))
+            {
+                let folder = FolderLinks.folder(value.dropFirst(5), from: project)
+                links["\(name.value) \(folder?.joined(separator: "/") ?? "..")"] = (name, folder)
+            }
+        }
+
+        private static func folder(_ path: Substring, from start: Folder) -> Folder {
+            // A longer path is none (PATH_MAX), and would be copied for each link.
+            guard var parts = start, !path.hasPrefix("/"), path.utf8.count <= 4096 else {
+                return nil
+            }
+            for part in path.parts(at: "/") where part != "." {
+                guard part == ".." else {
+                    parts.append(part)
+                    continue
+                }
+                if parts.popLast() == nil { return nil }
+            }
+            return parts
+        }
     }
 
     /// Reads `NAME: VALUE`, or the names and values in `resolution: {…}`.
