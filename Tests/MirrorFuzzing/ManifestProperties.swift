@@ -32,11 +32,12 @@ enum ManifestProperties {
         let number = fingerprint(bytes)
         let origin = origin(number)
         let outcome = Outcome { try ManifestReader.read(bytes, label: "m", origin: origin) }
-        // Behind more white space than that, only a whole chunk tells the notations apart.
+        // Behind more white space than that, only a whole chunk tells the notations apart. What is
+        // no text shows itself in the first 4096 bytes.
         let text = bytes.dropFirst(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
         let start =
             text.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.count
-        if start < 250 {
+        if start < 250, !isBinary(bytes) {
             let size = 1 + number / 4 % 32
             let isXML = start < bytes.count && bytes[start] == UInt8(ascii: "<")
             let chunked = Outcome {
@@ -54,6 +55,10 @@ enum ManifestProperties {
                 ?? ModelProperties.flaw(in: decoded.manifest, of: origin)
                 ?? WritingProperties.flaw(in: decoded, of: origin, trial: number / 128)
         }
+    }
+
+    private static func isBinary(_ bytes: [UInt8]) -> Bool {
+        if case .binary = ManifestNotation(bytes, isWhole: true) { true } else { false }
     }
 
     /// How reading ended.
