@@ -73,25 +73,8 @@ extension TransferEngine {
 
     /// Cancels a download in any state.
     func cancel(_ download: Download, discardingPart: Bool) {
-        download.countRequests()
-        let result = TransferResult.cancelled(download.cost)
-        download.cancellation.set()
         if discardingPart { download.discardsPart = true }
-        switch download.state {
-        case .settling: return
-        case .working:
-            // `goOn` finds this result when the worker's message arrives.
-            download.earlyResult = result
-            download.body?.stop()
-        case .exchanging(let active):
-            requests.breakOff(active)
-            finish(download, result)
-        case .reading(let reading):
-            // The thread that reads the file may never return.
-            work.files.giveUp(reading, of: download)
-            finish(download, result)
-        case .queued, .waiting, .joined: finish(download, result)
-        }
+        breakOff(download) { .cancelled($0) }
     }
 
     /// Cancels downloads in one step, so that none of them gets the place that another one leaves.
@@ -122,23 +105,30 @@ extension TransferEngine {
 
     /// Ends a download in any state with an error that another one met. Its part stays.
     private func breakOff(_ download: Download, _ error: MirrorError) {
-        download.countRequests()
         var error = error
         error.target = download.target
-        let result = TransferResult.failed(error, download.cost)
+        breakOff(download) { .failed(error, $0) }
+    }
+
+    /// Ends a download in any state; `result` gets its cost.
+    private func breakOff(_ download: Download, as result: (TransferCost) -> TransferResult) {
+        download.countRequests()
+        let result = result(download.cost)
+        download.cancellation.set()
         switch download.state {
-        case .settling: break
+        case .settling: return
         case .working:
-            download.cancellation.set()
+            // `goOn` finds this result when the worker's message arrives.
             download.earlyResult = result
             download.body?.stop()
         case .exchanging(let active):
             requests.breakOff(active)
-            settle(download, result)
+            finish(download, result)
         case .reading(let reading):
+            // The thread that reads the file may never return.
             work.files.giveUp(reading, of: download)
-            settle(download, result)
-        case .queued, .waiting, .joined: settle(download, result)
+            finish(download, result)
+        case .queued, .waiting, .joined: finish(download, result)
         }
     }
 }
