@@ -145,7 +145,7 @@ private struct CrowdStory {
                 default: wrong.append("\(result.ending): \(result.errors.suffix(300))")
                 }
             }
-            wrong += try tree.foreign(in: ground.tree())
+            wrong += tree.foreign(in: ground.tree())
         }
         return try wrong + settle(manifests)
     }
