@@ -204,6 +204,13 @@ struct ExportChoice {
         let index = view.index
         for manifest in manifests {
             try store.add(manifest) { resource in
+                var resource = resource
+                // A store gives no names, so the name that a server chose is written.
+                if resource.isNamedByServer,
+                    let name = try index?.serverName(of: manifest.serverNameKey(of: resource))
+                {
+                    (resource.target, resource.isNamedByServer) = (name, false)
+                }
                 guard let record = try index?.record(for: resource.target) else { return resource }
                 let keys = resource.sources.map { SourceKey($0.url) }
                 let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true

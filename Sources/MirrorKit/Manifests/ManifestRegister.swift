@@ -32,7 +32,7 @@ package final class ManifestRegister: Sendable {
         let root = root
         return try await engine.look { view in
             let known = try ManifestMemory.all(in: view)
-            guard !known.isEmpty else { throw MirrorError.noManifest(root) }
+            guard !known.isEmpty else { throw MirrorError.noManifest(root, of: view.root?.shard) }
             return known.map(\.source)
         }
     }
@@ -172,7 +172,9 @@ extension ManifestRegister {
     ) async throws -> LoadedManifests {
         try await engine.reading { view in
             let known = try await Offload.run { try ManifestMemory.all(in: view) }
-            guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(root) }
+            guard passesOverLost || !known.isEmpty else {
+                throw MirrorError.noManifest(root, of: view.root?.shard)
+            }
             let loader = ManifestLoader(
                 view: view, configuration: configuration, requests: requests)
             var result = LoadedManifests()

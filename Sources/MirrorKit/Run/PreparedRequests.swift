@@ -81,12 +81,14 @@ struct PreparedRequests: Sendable {
     /// Stores come first if the resource has a sha256, and each source comes behind its rewrites. A
     /// POST is sent to the resource's own source only, because it must not be sent twice.
     ///
-    /// - Parameter stored: the files of folder stores that have the bytes.
+    /// - Parameters:
+    ///   - stored: the files of folder stores that have the bytes.
+    ///   - onlyAtSources: whether no other place is asked.
     func request(
-        for resource: Resource, stored: [PreparedSource] = []
+        for resource: Resource, stored: [PreparedSource] = [], onlyAtSources: Bool = false
     ) -> (sources: [PreparedSource], body: [UInt8]?) {
         var sources = stored
-        if resource.method == .get, !substitutes.isEmpty {
+        if resource.method == .get, !substitutes.isEmpty, !onlyAtSources {
             if let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 }) {
                 for store in substitutes.stores {
                     guard let url = store.url else { continue }

@@ -274,13 +274,9 @@ struct ScanRange: ~Copyable {
     ///
     /// If the file is gone, the orphan's row is forgotten. A changed file belongs to the user now.
     private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
-        // The name may have been a server's choice before, and so the first shard's. Now that the
+        // The name may have been a server's choice before, and so the first shard's. Now that a
         // manifest gives it, another shard has the target, and its file is no orphan.
-        if view.root?.shard.isWhole == false,
-            record.owners.names.contains(where: {
-                view.book.claim(of: $0, on: record.target) != nil
-            })
-        {
+        if view.root?.shard.isWhole == false, view.book.isWanted(record.target) {
             found.forgotten.append(record.target)
             return
         }

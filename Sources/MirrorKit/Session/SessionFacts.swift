@@ -77,10 +77,11 @@ extension MirrorError {
     }
 
     /// The error for a call without a manifest on a root that remembers none.
-    static func noManifest(_ root: String) -> MirrorError {
-        MirrorError(
+    static func noManifest(_ root: String, of shard: Shard?) -> MirrorError {
+        let who = shard.flatMap(\.name).map { "shard \($0)" } ?? "this root"
+        return MirrorError(
             .usage,
-            "\(root): no manifest was given, and this root remembers none. Name one: a path, a URL, or - for standard input."
+            "\(root): no manifest was given, and \(who) remembers none. Name one: a path, a URL, or - for standard input."
         )
     }
 }

@@ -42,15 +42,21 @@ final class StoreExport {
         }
     }
 
-    /// Copies a file of the tree, and verifies the copy. Returns false if the folder has the file.
+    /// Copies a file of the tree, and verifies the copy. Returns false if the folder has the file
+    /// with its bytes. A file with other bytes is replaced.
     func add(
         _ record: IndexRecord, from tree: RootDirectory, isCancelled: () -> Bool
     ) throws -> Bool {
         let (target, name) = (record.target, record.sha256.hex)
         let entry = DirectoryEntry(folder: files, name: name, path: "\(path)/cas/\(name)")
         do throws(Errno) {
-            if try entry.status()?.stamp.size == record.stamp.size { return false }
+            if try entry.status()?.stamp.size == record.stamp.size,
+                try sha256(of: entry, isCancelled) == record.sha256
+            {
+                return false
+            }
         } catch { throw MirrorError(error) }
+        if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
         let hidden = entry.sibling(StoreExport.hidden + randomHex(16))
         do {
             let digests: [Digest]?
@@ -84,6 +90,14 @@ final class StoreExport {
             try settle()
         }
         return true
+    }
+
+    private func sha256(
+        of entry: DirectoryEntry, _ isCancelled: () -> Bool
+    ) throws(Errno) -> Digest? {
+        try FileDigests.compute(
+            try entry.open(O_RDONLY), algorithms: [.sha256], path: entry.path,
+            isCancelled: isCancelled)?.first
     }
 
     /// Flushes the copies and gives them their names.

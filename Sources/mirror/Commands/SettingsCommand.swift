@@ -125,6 +125,12 @@ struct SettingsSetCommand: AsyncParsableCommand {
     /// Returns the option with this name. Throws `MirrorError` with `usage` if there is none.
     private static func option(named name: String) throws -> OptionCatalog.Option {
         let options = OptionCatalog().options
+        if ["shard", "shards"].contains(name) {
+            throw MirrorError(
+                .usage,
+                "\(name) cannot be set for a root, because each process has its own shard. Give --\(name) to each."
+            )
+        }
         if let option = options.first(where: { $0.name == name }) { return option }
         if name == "root" {
             throw MirrorError(

@@ -15,6 +15,8 @@ package struct AtomicSets: Sendable {
 
     /// The sets, in the order of their first manifests.
     package private(set) var entries: [Entry] = []
+    /// Whether the bytes of all files that a set needs and must fetch are on this machine.
+    private(set) var hasBytesHere: [Bool] = []
     /// The number of each manifest's set, by the manifest's position in the plan.
     private var byManifest: [Int: Int] = [:]
     /// The set of a step whose own manifest is in no set, by the step's position.
@@ -28,6 +30,7 @@ package struct AtomicSets: Sendable {
             if let set = sharedSet(of: position, in: plan) { byPosition[position] = set }
         }
         findFolders(plan)
+        findBytes(plan)
     }
 
     /// Whether the plan has no set.
@@ -81,6 +84,16 @@ package struct AtomicSets: Sendable {
     private func sharedSet(of position: Int, in plan: Plan) -> Int? {
         let names = owners(of: position, in: plan)
         return entries.indices.first { !Set(entries[$0].owners).isDisjoint(with: names) }
+    }
+
+    private mutating func findBytes(_ plan: Plan) {
+        hasBytesHere = entries.map { _ in true }
+        for position in plan.steps.indices {
+            guard let set = set(of: position, in: plan), hasBytesHere[set],
+                plan.steps.request(at: position) != nil, !plan.hasBytesHere(position)
+            else { continue }
+            hasBytesHere[set] = plan.resource(of: plan.steps[position])?.isOptional == true
+        }
     }
 
     private mutating func findFolders(_ plan: Plan) {

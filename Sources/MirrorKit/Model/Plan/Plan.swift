@@ -85,15 +85,19 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources[resource]
     }
 
-    /// Whether a run without servers begins a step's transfer: only if all sources are files, or a
-    /// folder store has the bytes.
+    /// Whether a run without servers begins a step's transfer: only if the bytes are here.
     ///
-    /// A set begins as a whole or not at all, and without servers it does not begin.
+    /// A set begins as a whole or not at all.
     func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
-        guard let resource = resource(of: steps[position]),
-            sets.set(of: position, in: self) == nil
-        else { return false }
+        guard hasBytesHere(position) else { return false }
+        return sets.set(of: position, in: self).map { sets.hasBytesHere[$0] } ?? true
+    }
+
+    /// Whether a step's bytes are on this machine: all sources are files, or a folder store has
+    /// them.
+    func hasBytesHere(_ position: Int) -> Bool {
         if stores.contains(where: { $0.positions.contains(position) }) { return true }
+        guard let resource = resource(of: steps[position]) else { return false }
         return resource.sources.allSatisfy { $0.url.scheme == .file }
     }
 
@@ -113,6 +117,16 @@ public struct Plan: Sendable {
     func isNamedByServer(_ step: Step) -> Bool {
         guard let resource = step.resource else { return false }
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
+    }
+
+    /// Whether the server is still to name a step's file. Only the resource's own sources know the
+    /// name: stores have none, and another place may say another one.
+    func awaitsName(_ step: Step) -> Bool {
+        guard isNamedByServer(step), resource(of: step)?.target == step.target else { return false }
+        return switch step.existing {
+        case .ours, .recorded: false
+        case .nothing, .foreign, .drifted, .obstacle: true
+        }
     }
 
     /// Whether the file at a target stays as it is, and its step does nothing.
@@ -542,11 +556,13 @@ extension Plan {
     /// The folder store that has a step's bytes, for people. Returns nil if none has them.
     package func store(of step: Step) -> String? { storedFiles(of: step).first?.place }
 
-    /// The declared sha256 of a step that sends a request. Returns nil if it has none.
+    /// The sha256 by which a store may have the bytes of a step that sends a request. Returns nil
+    /// if there is none.
     func sha256(at position: Int) -> Digest? {
         guard let (manifest, at) = steps.request(at: position) else { return nil }
         let resources = manifests[manifest].resources
         if resources.isPost(at: at) { return nil }
+        if resources.isNamedByServer(at: at), awaitsName(steps[position]) { return nil }
         if let digest = resources.onlyDigest(at: at) {
             return digest.algorithm == .sha256 ? digest : nil
         }

@@ -45,10 +45,13 @@ struct StepBook: ~Copyable {
 
     var isEnding: Bool { ending != nil }
 
-    /// Whether a transfer may begin. An offline run begins only transfers from `file:` sources.
+    /// Whether a transfer may begin. An offline run begins only those whose bytes are here.
     func mayBegin(_ position: Int) -> Bool {
         !rules.isOffline || plan.beginsOffline(position, sets.sets)
     }
+
+    /// Whether the transfers of a set may begin.
+    func mayBegin(set: Int) -> Bool { !rules.isOffline || sets.sets.hasBytesHere[set] }
 
     /// Notes what ends the run. The first cause stays.
     mutating func noteEnding(_ ending: RunEnding) { self.ending = self.ending ?? ending }

@@ -16,7 +16,7 @@ struct TransferFlow: ~Copyable {
     private var paused: Set<Int> = []
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
-    /// The claims of the sets, by their numbers. Empty in a run that claims no targets for sets.
+    /// The claims of the sets, by their numbers.
     private var setClaims: [SetClaim] = []
 
     /// The claim of a set on its targets.
@@ -32,7 +32,8 @@ struct TransferFlow: ~Copyable {
         var waiting = PositionSet()
         /// The steps whose targets other runs have.
         var occupied: Set<Int> = []
-        var isTaken = false
+        /// Whether the set has its targets, or claims none.
+        var isTaken: Bool
     }
 
     init(_ book: borrowing StepBook) { aside = book.rules.paused }
@@ -42,18 +43,21 @@ struct TransferFlow: ~Copyable {
     /// The transfers of a set follow once the run has all targets of the set.
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
         var turns = book.planned.numbers
-        // An offline run sends no requests for a set, so it claims no targets for one.
-        if !book.sets.isEmpty, !book.rules.isOffline {
-            setClaims = book.sets.sets.entries.map { _ in SetClaim() }
+        if !book.sets.isEmpty {
+            // A set that may not begin claims no targets.
+            setClaims = book.sets.sets.entries.indices.map { set in
+                SetClaim(isTaken: !book.mayBegin(set: set))
+            }
             for position in local {
-                if let set = book.sets.set(of: position) { setClaims[set].steps.append(position) }
+                guard let set = unclaimedSet(of: position, book.sets) else { continue }
+                setClaims[set].steps.append(position)
             }
             for position in turns + book.planned.furtherSteps {
-                guard let set = book.sets.set(of: position) else { continue }
+                guard let set = unclaimedSet(of: position, book.sets) else { continue }
                 setClaims[set].steps.append(position)
                 setClaims[set].waiting.insert(position)
             }
-            turns.removeAll { book.sets.has($0) }
+            turns.removeAll { unclaimedSet(of: $0, book.sets) != nil }
         }
         window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
         claimSets(&book)

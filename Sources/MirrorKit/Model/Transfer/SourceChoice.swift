@@ -74,6 +74,9 @@ struct SourceChoice: ~Copyable, Sendable {
     /// The place that the current source is, if the user put it in front of the others.
     var place: String? { states[current].source.place }
 
+    /// Whether the current source is a file of a folder.
+    var isFile: Bool { states[current].source.url.scheme == .file }
+
     /// Whether the current source is the only one of the manifest's.
     var isOnly: Bool {
         place == nil

@@ -358,10 +358,10 @@ extension TransferMachine {
         bytes.breakOff()
         let refusal =
             failure.map(ResponseError.init) ?? ResponseError(.connectionLost, "it is down")
+        let place = sources.place
         var action = end(refusal, isRetryable: true)
         action.notice = nil
-        action.failedPlace = failure == nil ? nil : action.failedPlace
-        action.failedPlace?.isDown = true
+        action.failedPlace = failure == nil ? nil : place.map { ($0, refusal.cause, true) }
         return action
     }
 

@@ -213,7 +213,7 @@ extension TransferMachine {
         _ refusal: ResponseError, isRetryable: Bool? = nil, dropsPart: Bool = false
     ) -> TransferAction {
         let error = failure(refusal, isRetryable: isRetryable)
-        let (place, isAbsent) = (sources.place, lacks(refusal))
+        let (place, isFile, isAbsent) = (sources.place, sources.isFile, lacks(refusal))
         sources.end(with: error)
         if dropsPart { bytes.drop() }
         var action = file.isPost ? fail(with: error) : moveOn(from: error)
@@ -225,6 +225,8 @@ extension TransferMachine {
             if dropsPart, action.notice != nil {
                 action.notice = .restart(cause: error, attempt: asking.count)
             }
+            // One bad file says nothing about the others in a folder.
+            if isFile { return action }
             let isDown = refusal.status.map(StatusCode.meansDown) == true
             action.failedPlace = (place, refusal.cause, isDown)
         }
