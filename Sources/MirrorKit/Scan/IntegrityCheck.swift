@@ -24,7 +24,7 @@ struct IntegrityCheck: ~Copyable {
     ///
     /// Throws `MirrorError` with `inputOutput` or `cancelled`.
     mutating func report(root: String) throws -> VerifyReport {
-        result.root = root
+        (result.root, result.shard) = (root, view.shard.name)
         evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         if let meter {
             let sizes = try storedSizes()

@@ -265,7 +265,7 @@ struct ConflictScan {
             for name in names where ConflictCopy.mayBe(name) {
                 guard let copy = try? Target(folder + "/" + name),
                     let target = ConflictCopy.target(of: name, in: folder, long: long),
-                    root.shard.has(target.path.utf8),
+                    view.shard.has(target.path.utf8),
                     let status = try? FileStatus(
                         folder: open.number, name: name, path: copy.path), status.isFile,
                     wanted?.wants(copy) != true, try view.index?.record(for: copy) == nil

@@ -137,7 +137,7 @@ extension VerifyCommand {
         let style = TextStyle(isColored: output.usesColor(on: .output))
         var lines = LineBuffer()
         defer { lines.flush() }
-        lines.line("root \(report.root.printable)")
+        lines.line(TextReport.title(root: report.root, shard: report.shard))
         for difference in report.discrepancies {
             var text = style.label(difference.kind.rawValue, .failure)
             text += difference.target.path.printable

@@ -146,6 +146,8 @@ public struct Discrepancy: Sendable, Hashable {
 public struct VerifyReport: Sendable {
     /// The root's path.
     public var root: String
+    /// The part of all targets that the report is about, such as `3/8`. `nil` means all of them.
+    package var shard: String?
     /// How many files were read.
     public var files = 0
     /// How many bytes were read.
@@ -168,6 +170,7 @@ public struct VerifyReport: Sendable {
         json.object { json in
             json.member("v", 1)
             json.member("root", root)
+            if let shard { json.member("shard", shard) }
             json.objects("differences", discrepancies) { difference, json in
                 json.member("path", difference.target.path)
                 json.member("state", difference.kind.rawValue)
