@@ -50,8 +50,9 @@ final class StoreExport {
         let (target, name) = (record.target, record.sha256.hex)
         let entry = DirectoryEntry(folder: files, name: name, path: "\(path)/cas/\(name)")
         do throws(Errno) {
+            // A file that the disk cannot read is replaced as well.
             if try entry.status()?.stamp.size == record.stamp.size,
-                try sha256(of: entry, isCancelled) == record.sha256
+                (try? sha256(of: entry, isCancelled)) == record.sha256
             {
                 return false
             }
