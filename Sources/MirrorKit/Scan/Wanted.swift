@@ -59,12 +59,8 @@ struct Wanted: Sendable {
             let selectsAll = unselected.isEmpty && narrowed.isEmpty
             for number in manifest.resources.indices {
                 let entry = Reference(manifest: Int32(position), resource: Int32(number))
-                let isOwn = manifest.resources.isOf(shard, at: number, withServers: disputed)
-                // Several manifests are compared with each other as a whole, so that each shard
-                // finds what cannot stand side by side.
-                if !isOwn,
-                    manifests.count == 1 || unselected.contains(number)
-                        || narrowed.contains(number)
+                if !shard.isWhole,
+                    !manifest.resources.isOf(shard, at: number, withServers: disputed)
                 {
                     continue
                 }
@@ -81,7 +77,7 @@ struct Wanted: Sendable {
                 } else {
                     entries.append(entry)
                 }
-                if isOwn, manifest.resources.isNamedByServer(at: number),
+                if manifest.resources.isNamedByServer(at: number),
                     let name = try index?.serverName(
                         of: manifest.serverNameKey(of: manifest.resources[number]))
                 {
@@ -105,15 +101,7 @@ struct Wanted: Sendable {
         unselected = sorted(unselected)
         // Validation has already compared the targets of each manifest with each other.
         if manifests.count > 1 || !remembered.isEmpty { try mergeEqualTargets() }
-        if manifests.count > 1 {
-            try refuseCollisions()
-            if !shard.isWhole {
-                entries.removeAll { entry in
-                    !tables[Int(entry.manifest)].isOf(
-                        shard, at: Int(entry.resource), withServers: disputed)
-                }
-            }
-        }
+        if manifests.count > 1 { try refuseCollisions() }
     }
 
     /// The target of an entry; for a name that the server chooses, the remembered target if there
@@ -362,7 +350,6 @@ extension ResourceTable {
     fileprivate func isOf(
         _ shard: Shard, at position: Int, withServers targets: Set<Target>
     ) -> Bool {
-        if shard.isWhole { return true }
         let isNamed =
             isNamedByServer(at: position)
             || !targets.isEmpty && targets.contains(target(at: position))
