@@ -83,13 +83,15 @@ struct PreparedRequests: Sendable {
     ///
     /// - Parameters:
     ///   - stored: the files of folder stores that have the bytes.
-    ///   - onlyAtSources: whether no other place is asked.
+    ///   - withoutStores: whether no store is asked.
     func request(
-        for resource: Resource, stored: [PreparedSource] = [], onlyAtSources: Bool = false
+        for resource: Resource, stored: [PreparedSource] = [], withoutStores: Bool = false
     ) -> (sources: [PreparedSource], body: [UInt8]?) {
         var sources = stored
-        if resource.method == .get, !substitutes.isEmpty, !onlyAtSources {
-            if let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 }) {
+        if resource.method == .get, !substitutes.isEmpty {
+            if !withoutStores,
+                let sha256 = resource.digests.first(where: { $0.algorithm == .sha256 })
+            {
                 for store in substitutes.stores {
                     guard let url = store.url else { continue }
                     let source = Source(url: Store.address(of: sha256, below: url))

@@ -292,7 +292,7 @@ final class Execution: Sendable {
         let requests = credentials?.requests ?? prepared
         let stored = plan.storedFiles(of: step).map(PreparedSource.init)
         let request = requests.request(
-            for: resource, stored: stored, onlyAtSources: plan.awaitsName(step))
+            for: resource, stored: stored, withoutStores: plan.awaitsName(step))
         // A run without servers begins only what files can give.
         let sources =
             options.offline

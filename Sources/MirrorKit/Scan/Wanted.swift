@@ -50,7 +50,6 @@ struct Wanted: Sendable {
         owners = manifests.map { Array(Owners($0.owner).text.utf8) }
         tables = manifests.map(\.resources)
         try Wanted.refuseEqualNames(manifests)
-        let disputed = shard.isWhole ? [] : Wanted.targetsLeftToServers(manifests)
         for (position, manifest) in manifests.enumerated() {
             // A target that the caller asks for is wanted, whatever the root remembers.
             let selection = options.asked.isEmpty ? manifest.selection : Selection()
@@ -59,11 +58,7 @@ struct Wanted: Sendable {
             let selectsAll = unselected.isEmpty && narrowed.isEmpty
             for number in manifest.resources.indices {
                 let entry = Reference(manifest: Int32(position), resource: Int32(number))
-                if !shard.isWhole,
-                    !manifest.resources.isOf(shard, at: number, withServers: disputed)
-                {
-                    continue
-                }
+                if !shard.isWhole, !manifest.resources.isOf(shard, at: number) { continue }
                 if selectsAll && !manifest.resources.isNamedByServer(at: number) {
                     entries.append(entry)
                     continue
@@ -251,19 +246,6 @@ struct Wanted: Sendable {
             target: target)
     }
 
-    /// The targets of resources whose name a server may choose, by the names in their URLs.
-    ///
-    /// Another manifest may give one of them, and one shard has to have both.
-    private static func targetsLeftToServers(_ manifests: [Manifest]) -> Set<Target> {
-        var targets: Set<Target> = []
-        for resources in manifests.lazy.map(\.resources) {
-            for number in resources.indices where resources.isNamedByServer(at: number) {
-                targets.insert(resources.target(at: number))
-            }
-        }
-        return targets
-    }
-
     /// Throws for two manifests of one name, because the name says which files a manifest owns.
     private static func refuseEqualNames(_ manifests: [Manifest]) throws {
         var seen: [String: Manifest] = [:]
@@ -345,14 +327,8 @@ extension ResourceTable {
     fileprivate var hasNamesOfServers: Bool { indices.contains { isNamedByServer(at: $0) } }
 
     /// Whether a resource is of a shard.
-    ///
-    /// - Parameter withServers: targets that belong to the same shard as the names of servers.
-    fileprivate func isOf(
-        _ shard: Shard, at position: Int, withServers targets: Set<Target>
-    ) -> Bool {
-        let isNamed =
-            isNamedByServer(at: position)
-            || !targets.isEmpty && targets.contains(target(at: position))
+    fileprivate func isOf(_ shard: Shard, at position: Int) -> Bool {
+        let isNamed = isNamedByServer(at: position)
         return withPath(at: position) { shard.has($0, isNamedByServer: isNamed) }
     }
 }

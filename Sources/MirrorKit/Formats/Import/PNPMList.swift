@@ -85,7 +85,7 @@ extension ListKind {
         }
 
         private static func folder(_ path: Substring, from start: Folder) -> Folder {
-            // A longer path is none (PATH_MAX), and would be copied for each link.
+            // No longer path is a folder's (PATH_MAX), and the parts are kept for each link.
             guard var parts = start, !path.hasPrefix("/"), path.utf8.count <= 4096 else {
                 return nil
             }
@@ -96,7 +96,7 @@ extension ListKind {
                 }
                 if parts.popLast() == nil { return nil }
             }
-            return parts
+            return parts.count <= 32 ? parts : nil
         }
     }
 

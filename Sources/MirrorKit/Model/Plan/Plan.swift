@@ -119,8 +119,7 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }
 
-    /// Whether the server is still to name a step's file. Only the resource's own sources know the
-    /// name: stores have none, and another place may say another one.
+    /// Whether the server is still to name a step's file. Stores know no name.
     func awaitsName(_ step: Step) -> Bool {
         guard isNamedByServer(step), resource(of: step)?.target == step.target else { return false }
         return switch step.existing {
