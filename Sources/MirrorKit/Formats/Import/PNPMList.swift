@@ -85,7 +85,8 @@ extension ListKind {
         }
 
         private static func folder(_ path: Substring, from start: Folder) -> Folder {
-            // No longer path is a folder's (PATH_MAX), and the parts are kept for each link.
+            // The parts are kept for each link, so a path that is deeper or longer (PATH_MAX) than
+            // those of projects counts as outside.
             guard var parts = start, !path.hasPrefix("/"), path.utf8.count <= 4096 else {
                 return nil
             }
